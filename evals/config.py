@@ -1,0 +1,96 @@
+"""The one validated configuration of a run. The only module that reads the environment."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from evals.errors import ConfigError
+from evals.records import DatasetShape, ReasoningMode, Record
+
+ROOT = Path(__file__).parents[1]
+DEFAULT_JUDGE_MODEL = "claude-sonnet-5-5"
+"""The judge of live runs, for both passes (1.5). Named here and nowhere else."""
+RECORDED_JUDGE_MODEL = "unknown-claude"
+"""The pin of the shipped recordings: a Claude model whose exact id is not known."""
+SAMPLE_TRACE = ROOT / "fixtures" / "sample" / "traces.jsonl"
+RECORDINGS_DIR = ROOT / "fixtures" / "recordings"
+DEFAULT_STORE = ROOT / ".answers" / "answers.sqlite"
+REPORTS_DIR = ROOT / "reports"
+
+JudgeChoice = Literal["auto", "live", "recorded"]
+JudgeMode = Literal["live", "recorded"]
+
+
+class RunConfig(Record):
+    """Everything a run was asked to do, checked once before anything starts."""
+
+    trace_paths: tuple[Path, ...]
+    trace_format: str | None
+    """None: told from the content."""
+    skip_bad_records: bool
+    dataset_shape: DatasetShape | None
+    """None: what the importer says."""
+    judge_mode: JudgeMode
+    judge_mode_why: str
+    """One sentence for header, summary and report."""
+    judge_model: str = Field(min_length=1)
+    reasoning: ReasoningMode
+    repeat: int = Field(ge=0)
+    max_in_flight: int = Field(ge=1, le=1000)
+    call_timeout_s: float = Field(gt=0)
+    """Hard deadline of one HTTP attempt."""
+    max_attempts: int = Field(ge=1)
+    """HTTP attempts a call may take, the first included."""
+    base_url: str | None
+    api_key: SecretStr | None = Field(exclude=True, repr=False)
+    """Never written anywhere."""
+    store_path: Path
+    recordings_dir: Path
+    run_id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")
+    reports_dir: Path
+    allow_unjudged: float = Field(ge=0, le=1)
+    """Largest share of unjudged items that still exits 0."""
+    gates: tuple[str, ...]
+    require_calibration: bool
+    over_inference_fails: bool
+    export_dir: Path | None
+    """Where requests without an answer are written; None: nowhere."""
+    gallery_path: Path
+
+    @property
+    def run_dir(self) -> Path:
+        """Folder of this run's record and pages."""
+        return self.reports_dir / self.run_id
+
+
+def api_key_in_environment() -> SecretStr | None:
+    """Return the key that makes ``--judge auto`` live, or None; an empty variable is none."""
+    key = os.environ.get("ANTHROPIC_API_KEY")
+    return SecretStr(key) if key else None
+
+
+def base_url_in_environment() -> str | None:
+    """Return the Messages API server to use instead of the default one, or None."""
+    return os.environ.get("ANTHROPIC_BASE_URL") or None
+
+
+def resolve_judge_mode(choice: JudgeChoice, *, has_key: bool) -> tuple[JudgeMode, str]:
+    """Return the mode that ``choice`` comes to, and why (design section 5).
+
+    Raises:
+        ConfigError: live was asked for and there is no key.
+    """
+    if choice == "recorded":
+        return "recorded", "recorded answers: asked for with --judge recorded"
+    if choice == "live" and not has_key:
+        raise ConfigError(
+            "--judge live",
+            "no ANTHROPIC_API_KEY in the environment",
+            "a key",
+            "Set ANTHROPIC_API_KEY, or use --judge recorded.",
+        )
+    if has_key:
+        return "live", "live judge: ANTHROPIC_API_KEY is set"
+    return "recorded", "recorded answers: ANTHROPIC_API_KEY is not set"

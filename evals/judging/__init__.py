@@ -1,0 +1,1 @@
+"""From a request to a response: rendering, isolation check, store, transports, retry, exchange."""

@@ -1,0 +1,62 @@
+"""What an instrument hands to the plugin: a case to evaluate, and the row that comes of it."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from evals.errors import UnjudgedReason
+from evals.judging.request import JudgeSettings
+from evals.judging.response import Judge
+from evals.records import Call, Provenance, Record, Unjudged
+
+Outcome = Literal["sound", "unsound", "unjudged", "scored"]
+"""What a case came to. ``scored``: a measure without a pass or fail of its own (windows)."""
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What every case of a run shares beside the judge."""
+
+    run_id: str
+    bench_version: str
+    git_commit: str | None
+    git_dirty: bool | None
+    settings: JudgeSettings
+    over_inference_fails: bool
+
+
+class Row(Record):
+    """One line of ``rows.jsonl``; each instrument adds its own fields."""
+
+    kind: str
+    """``conclusion``, ``batch``, ``window``, ``gold_fact``, ``question``."""
+    instrument: str
+    """``premise``: the folder under ``evals/``."""
+    case_id: str
+    outcome: Outcome
+    unjudged: Unjudged | None
+    """Set exactly when ``outcome`` is ``unjudged``."""
+    calls: tuple[Call, ...]
+    provenance: Provenance
+
+    @property
+    def unjudged_reason(self) -> UnjudgedReason | None:
+        """Why there is no verdict; None where there is one."""
+        return None if self.unjudged is None else self.unjudged.reason
+
+
+class Case(Protocol):
+    """One parametrized test case: a conclusion, a batch or a window."""
+
+    @property
+    def case_id(self) -> str:
+        """ASCII, ``[A-Za-z0-9_./-]``; unique in its instrument; the id of the pytest item."""
+        ...
+
+    async def evaluate(self, judge: Judge, context: RunContext) -> Row:
+        """Judge it. Never raises ``JudgeError``: that becomes an unjudged row.
+
+        Raises:
+            IsolationError: see ``Judge.ask``.
+            WrongModelError: see ``Judge.ask``.
+        """
+        ...
