@@ -6,7 +6,7 @@ The path of the data, one way, a layer importing only layers before it (``tests/
     config                       one validated run configuration
     traces/                      trace file -> windows and conclusions
     judging/                     request -> isolation check -> store / API -> response
-    premise/                     per conclusion: two blind-then-sighted passes -> verdict, row, metrics
+    premise/                     per conclusion: two passes -> verdict, row, metrics
     runs/                        run record on disk, provenance, calibration state, gates
     report/                      run record -> pages and terminal text
     plugin/                      pytest hooks over one session object

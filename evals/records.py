@@ -33,7 +33,7 @@ class Message(Record):
     """Who sent it."""
     text: str
     sent_at: datetime | None
-    """Aware where the source states a zone; naive where it does not; None where there is no time."""
+    """Aware where the source states a zone, naive where it does not; None where it has no time."""
 
     def stamp(self) -> str | None:
         """Return the time as a prompt and a page show it, or None.

@@ -1,4 +1,4 @@
-"""The isolation check of blind requests (1.1): no text of the source, no sibling, in what is sent."""
+"""The isolation check of blind requests (1.1): no source text and no sibling in what is sent."""
 
 import re
 import unicodedata
@@ -76,7 +76,7 @@ class Guard:
                     self.where,
                     f"{label} {for_terminal(line, 60)!r} in a blind request",
                     "the instructions and the conclusion alone (1.1)",
-                    "Nothing was sent. Find what put it there; results of this run cannot be trusted.",
+                    "Nothing was sent. Find what put it there; do not trust results of this run.",
                 )
 
 

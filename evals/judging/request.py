@@ -41,7 +41,7 @@ class JudgeRequest:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The Messages API body, also one request of a Message Batch. The SDK has no temperature."""
+        """The Messages API body; also the ``params`` of one request of a Message Batch."""
         thinking = "adaptive" if self.settings.reasoning == "adaptive" else "disabled"
         return {
             "model": self.settings.model,

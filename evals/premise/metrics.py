@@ -37,7 +37,7 @@ class PremiseSummary(Record):
     mean_minimality: Mean
     mean_molecular: Mean
     failure_attribution_split: Histogram
-    """Headline: open slots of all failed conclusions by attribution; n counts failed conclusions."""
+    """Headline: open slots of failed conclusions by attribution; n counts failed conclusions."""
     failed_without_open_slot: int
     """Failed conclusions with nothing missing: they fail for what they say, not what they lack."""
     attribution_scope: Histogram

@@ -45,7 +45,7 @@ class ConclusionRow(Row):
 
     @property
     def molecular(self) -> float | None:
-        """``(decontextuality * minimality) ** 0.5``, 0 to 1 (spec, Component 1); None without both."""
+        """``(decontextuality * minimality) ** 0.5``, 0 to 1 (Component 1); None without both."""
         if self.pass_1 is None or self.minimality is None:
             return None
         return math.sqrt(self.pass_1.decontextuality * self.minimality.minimality)
