@@ -37,7 +37,7 @@ class RunConfig(Record):
     """One sentence for header, summary and report."""
     judge_model: str = Field(min_length=1)
     reasoning: ReasoningMode
-    repeat: int = Field(ge=0)
+    judge_repeat: int = Field(ge=0)
     max_in_flight: int = Field(ge=1, le=1000)
     call_timeout_s: float = Field(gt=0)
     """Hard deadline of one HTTP attempt."""

@@ -3,6 +3,7 @@
 Source of the intervals: Wilson (1927) for rates; percentile bootstrap (Efron 1979) for means.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -71,13 +72,14 @@ def rate_of(outcomes: Iterable[bool | None]) -> Rate:
 def mean_of(values: Iterable[float | None]) -> Mean:
     """Return the mean; None stands for an unjudged item."""
     listed = list(values)
-    judged = [value for value in listed if value is not None]
+    # Sorted: neither the rounding of the sum nor the resampling may depend on the order of rows.
+    judged = sorted(value for value in listed if value is not None)
     n = len(judged)
     unjudged = len(listed) - n
     if n == 0:
         return Mean(n=0, unjudged=unjudged, value=None, low=None, high=None)
     low, high = _bootstrap(judged)
-    return Mean(n=n, unjudged=unjudged, value=sum(judged) / n, low=low, high=high)
+    return Mean(n=n, unjudged=unjudged, value=math.fsum(judged) / n, low=low, high=high)
 
 
 def histogram_of(groups: Iterable[Sequence[str] | None]) -> Histogram:

@@ -7,6 +7,9 @@ import json
 import re
 import unicodedata
 
+# What JSON leaves as it is although readers take it for a line break (NEL, U+2028, U+2029), and
+# what UTF-8 cannot carry (lone surrogates).
+_PROMPT_UNSAFE = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 _ID_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _SLUG_LENGTH = 40
 
@@ -15,9 +18,15 @@ def for_prompt(value: object) -> str:
     r"""Return ``value`` as one JSON document that cannot close the tag around it.
 
     ``</`` becomes ``<\/``, which JSON reads as the same text, so no closing tag survives; line
-    breaks are escaped, so no message can pose as another one.
+    breaks of every kind are escaped, so no message can pose as another one.
     """
-    return json.dumps(value, ensure_ascii=False).replace("</", "<\\/")
+    return json_for_prompt(json.dumps(value, ensure_ascii=False))
+
+
+def json_for_prompt(text: str) -> str:
+    """Return a text that is JSON already, made safe as by ``for_prompt``: the same JSON value."""
+    closed = text.replace("</", "<\\/")
+    return _PROMPT_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", closed)
 
 
 def for_id(text: str) -> str:

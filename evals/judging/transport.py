@@ -1,0 +1,59 @@
+"""The seam under the live calls: one HTTP attempt, which gives a body or says how it failed."""
+
+from typing import Any, Literal, Protocol
+
+FailureKind = Literal["retry", "slow_down", "give_up", "stop_run"]
+"""What follows from a failed attempt:
+
+``retry``       this call may be tried again
+``slow_down``   the same, and the server asks everybody for less (429, 529)
+``give_up``     this request will never be answered; others may (400, 413)
+``stop_run``    no request of this run will be answered: key, model or address are wrong
+"""
+
+
+class AttemptError(Exception):
+    """One HTTP attempt gave no answer. Never leaves ``evals.judging``."""
+
+    def __init__(
+        self,
+        what: str,
+        kind: FailureKind,
+        *,
+        retry_after_s: float | None = None,
+        timed_out: bool = False,
+    ) -> None:
+        """State what happened.
+
+        Args:
+            what: the failure, fit for a terminal; never the key.
+            kind: what follows from it.
+            retry_after_s: what the server asked for, unbounded; None where it did not.
+            timed_out: whether the deadline of the attempt passed.
+        """
+        super().__init__(what, kind)
+        self.what = what
+        self.kind = kind
+        self.retry_after_s = retry_after_s
+        self.timed_out = timed_out
+
+
+class Transport(Protocol):
+    """Sends one attempt at a time; knows nothing of retries, deadlines and stores."""
+
+    @property
+    def server(self) -> str:
+        """Address of the server for messages, without credentials."""
+        ...
+
+    async def send(self, params: dict[str, Any]) -> str:
+        """Post ``params`` as they are and return the body of the 200 answer, verbatim.
+
+        Raises:
+            AttemptError: there is no such answer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...

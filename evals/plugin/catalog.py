@@ -1,0 +1,80 @@
+"""The cases of a run by pytest node id: what the selected suites make of the input files."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from evals.config import ROOT, RunConfig
+from evals.judging.case import Case
+from evals.plugin.suites import SUITES, CasesByTest, Inputs, Suite
+
+
+def suites_in(paths: Iterable[Path]) -> tuple[Suite, ...]:
+    """Return the suites that pytest will meet when it is given ``paths`` (files or folders)."""
+    resolved = [path.resolve() for path in paths]
+    return tuple(
+        suite
+        for suite in SUITES
+        if any(_touches(path, (ROOT / suite.path).resolve()) for path in resolved)
+    )
+
+
+def _touches(path: Path, suite_file: Path) -> bool:
+    return path == suite_file or path in suite_file.parents
+
+
+class Catalog:
+    """Cases by node id. The same in every process of a run, so that an id is all they exchange."""
+
+    def __init__(self, config: RunConfig, suites: tuple[Suite, ...]) -> None:
+        """Take the configuration; nothing is read yet."""
+        self.config = config
+        self.suites = suites
+        self.inputs = Inputs(config)
+
+    def load(self) -> None:
+        """Read every input that the suites need.
+
+        Raises:
+            EvalError: a trace, gallery or prompt cannot be read.
+        """
+        assert self._cases is not None
+
+    def parametrize(self, metafunc: pytest.Metafunc) -> None:
+        """Give a suite's test function its cases."""
+        if "judged" not in metafunc.fixturenames:
+            return
+        path = metafunc.definition.path.resolve()
+        for suite, cases_by_test in self._cases.items():
+            if (ROOT / suite.path).resolve() == path:
+                cases = cases_by_test[metafunc.function.__name__]
+                metafunc.parametrize("case", cases, ids=[case.case_id for case in cases])
+
+    def case(self, node_id: str) -> Case | None:
+        """Return the case of a test item, or None for an item that is none of ours."""
+        found = self._by_node_id.get(node_id)
+        return None if found is None else found[1]
+
+    def suite(self, node_id: str) -> Suite:
+        """Return the suite of a test item that has a case."""
+        return self._by_node_id[node_id][0]
+
+    @property
+    def node_ids(self) -> tuple[str, ...]:
+        """Every item that the suites can have, before any selection."""
+        return tuple(self._by_node_id)
+
+    @cached_property
+    def _cases(self) -> dict[Suite, CasesByTest]:
+        return {suite: suite.cases(self.inputs) for suite in self.suites}
+
+    @cached_property
+    def _by_node_id(self) -> dict[str, tuple[Suite, Case]]:
+        return {
+            f"{suite.path}::{test}[{case.case_id}]": (suite, case)
+            for suite, cases_by_test in self._cases.items()
+            for test, cases in cases_by_test.items()
+            for case in cases
+        }

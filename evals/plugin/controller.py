@@ -1,0 +1,158 @@
+"""The hooks of the process that runs the evaluations: the only process, or xdist's controller."""
+
+import signal
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import pytest
+
+from evals.errors import EvalError
+from evals.judging.case import Row
+from evals.plugin.catalog import Catalog
+from evals.plugin.html import HtmlPage
+from evals.plugin.outcomes import EXIT_UNCALIBRATED, exit_code, status_of
+from evals.plugin.run import EvalRun, StopRunError
+from evals.report.terminal import paths_in, summary_lines
+from evals.untrusted import for_terminal
+
+
+class Controller:
+    """Starts the run once the items are known, writes rows as tests end, closes the record."""
+
+    def __init__(self, run: EvalRun, config: pytest.Config) -> None:
+        """Take the run; pytest has parsed its options."""
+        self.run = run
+        self._config = config
+        self._with_xdist = config.pluginmanager.hasplugin("dsession")
+        self._interrupted = False
+        self._failures = 0
+
+    @property
+    def catalog(self) -> Catalog:
+        """The cases of the run."""
+        return self.run.catalog
+
+    def row(self, node_id: str) -> Row:
+        """Wait for an item's row; see ``Pool.row``."""
+        return self.run.row(node_id)
+
+    def pytest_report_header(self) -> list[str]:
+        """Say who judges, and whether that judge is calibrated."""
+        config, calibration = self.run.config, self.run.calibration
+        state = "calibrated" if calibration.calibrated else "NOT CALIBRATED"
+        return [
+            f"judge: {for_terminal(config.judge_model)}, reasoning {config.reasoning};"
+            f" {config.judge_mode_why}",
+            f"calibration: {state}; {for_terminal(calibration.why)}",
+            f"run: {config.run_id}; answers are kept in {for_terminal(str(config.store_path))}",
+        ]
+
+    def pytest_sessionstart(self) -> None:
+        """Read the inputs; a bad one is a usage error with one message."""
+        try:
+            self.catalog.load()
+        except EvalError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Parametrize."""
+        self.catalog.parametrize(metafunc)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Judge in the background while pytest runs the tests, and never longer."""
+        option = session.config.option
+        if option.collectonly or (
+            session.testsfailed and not option.continue_on_collection_errors
+        ):
+            return (yield)
+        # SIGTERM would end pytest at once, without a report; as SIGINT it closes the record.
+        previous = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        try:
+            self._require_calibration()
+            if not self._with_xdist:
+                self._start([item.nodeid for item in session.items], for_workers=False)
+            return (yield)
+        except KeyboardInterrupt:
+            self._interrupted = True
+            raise
+        finally:
+            self.run.close()
+            signal.signal(signal.SIGTERM, previous)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker which run it belongs to."""
+        node.workerinput["eval_run_id"] = self.run.config.run_id
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Start the calls when the first worker says what is selected."""
+        if not self.run.started:
+            self._start(ids, for_workers=True)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the row of a test that has ended, however it ended."""
+        if report.when != "setup" or report.failed:
+            self.run.record(report.nodeid)
+        option = self._config.option
+        self._failures += report.failed
+        if self._with_xdist and option.maxfail and self._failures >= option.maxfail:
+            # xdist lets its workers finish what they have; they must not wait for rows.
+            self.run.close()
+
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Any:
+        """Show a recorded outcome as itself."""
+        return status_of(report)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
+        """Close the record; then let gates and unjudged items decide the exit code.
+
+        The code is set last: other plugins combine theirs with what they find bit by bit.
+        """
+        interrupted = self._interrupted or session.exitstatus == pytest.ExitCode.INTERRUPTED
+        self.run.finish(interrupted=interrupted)
+        yield
+        if self.run.started:
+            session.exitstatus = exit_code(
+                int(session.exitstatus),
+                leaked=self.run.leaked,
+                judged_nothing=not self.run.rows,
+                unjudged_share=self.run.unjudged_share(),
+                allow_unjudged=self.run.config.allow_unjudged,
+                gates=() if self.run.info is None else self.run.info.gates,
+            )
+
+    def pytest_unconfigure(self) -> None:
+        """Clear what the workers read, now that they are gone."""
+        self.run.forget_deliveries()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the figures of the run."""
+        if self.run.info is None or self.run.summary is None:
+            return
+        paths = paths_in(self.run.config.run_dir)
+        terminalreporter.section("conclusion quality")
+        for line in summary_lines(self.run.info, self.run.summary, paths):
+            terminalreporter.write_line(line)
+
+    def _start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
+        try:
+            self.run.start(node_ids, for_workers=for_workers)
+        except StopRunError as stop:
+            self._stop(stop)
+        except EvalError as error:
+            self._stop(StopRunError(int(pytest.ExitCode.USAGE_ERROR), str(error)))
+
+    def _require_calibration(self) -> None:
+        calibration = self.run.calibration
+        if self.run.config.require_calibration and not calibration.calibrated:
+            self._stop(StopRunError(EXIT_UNCALIBRATED, f"Not calibrated: {calibration.why}"))
+
+    def _stop(self, stop: StopRunError) -> None:
+        self.run.close()
+        HtmlPage.withdraw(self._config, self.run.config.run_dir)
+        if stop.code == pytest.ExitCode.USAGE_ERROR:
+            raise pytest.UsageError(str(stop)) from stop
+        pytest.exit(str(stop), returncode=stop.code)

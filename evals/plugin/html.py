@@ -1,0 +1,74 @@
+"""Puts the run into pytest-html's page: headline above the table, one light row a conclusion."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.plugin.run import EvalRun
+from evals.premise.row import ConclusionRow
+from evals.report.page import headline_html
+from evals.report.rows import empty_cells, filter_css, filter_outcomes, header_cells, row_cells
+
+REPORT_PAGE = "report.html"
+
+
+class HtmlPage:
+    """pytest-html's own hooks, for a run with a record."""
+
+    def __init__(self, run: EvalRun) -> None:
+        """Take the run whose rows are shown."""
+        self._run = run
+        self._outcomes: dict[str, dict[str, Any]] = {}
+
+    @classmethod
+    def install(cls, config: pytest.Config, run: EvalRun) -> None:
+        """Send pytest-html's page into the run's folder, unless the user named another place."""
+        option = config.option
+        if not config.pluginmanager.hasplugin("html") or option.collectonly:
+            return
+        if option.htmlpath is None:
+            option.htmlpath = str(run.config.run_dir / REPORT_PAGE)
+            option.self_contained_html = True
+        config.pluginmanager.register(cls(run))
+
+    @staticmethod
+    def withdraw(config: pytest.Config, run_dir: Path) -> None:
+        """Leave no page of a run that stopped before its first test."""
+        for plugin in config.pluginmanager.get_plugins():
+            if type(plugin).__name__ in {"SelfContainedReport", "Report"}:
+                config.pluginmanager.unregister(plugin)
+        if run_dir.is_dir() and not any(run_dir.iterdir()):
+            run_dir.rmdir()
+
+    def pytest_html_report_title(self, report: Any) -> None:
+        """Name the page, and give every recorded outcome its own filter."""
+        report.title = f"Conclusion quality: {self._run.config.run_id}"
+        self._outcomes = report.outcomes
+        # A passed test means that the evaluation ran, not that the conclusion is sound.
+        self._outcomes["passed"]["label"] = "Evaluated"
+        self._outcomes.update(filter_outcomes())
+
+    def pytest_html_results_table_header(self, cells: list[str]) -> None:
+        """Title the columns: ours, then pytest's result, test id and duration."""
+        result, test_id, duration, _ = cells
+        result = re.sub(r">Result<", ">Test<", result)
+        cells[:] = [*map(str, header_cells()), result, test_id, duration]
+
+    def pytest_html_results_table_row(self, report: pytest.TestReport, cells: list[str]) -> None:
+        """Fill the columns of one row."""
+        result, test_id, duration, _ = cells
+        row = self._run.rows.get(report.nodeid)
+        own = empty_cells()
+        if isinstance(row, ConclusionRow):
+            own = row_cells(row)
+            if report.when == "call":
+                self._outcomes[row.outcome]["value"] += 1
+        cells[:] = [*map(str, own), result, test_id, duration]
+
+    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+        """Put the headline above the table."""
+        prefix.append(f"<style>{filter_css()}</style>")
+        if self._run.info is not None and self._run.summary is not None:
+            prefix.append(headline_html(self._run.info, self._run.summary))

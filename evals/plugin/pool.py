@@ -1,0 +1,166 @@
+"""The background loop: evaluates cases side by side while pytest's tests stay synchronous.
+
+One daemon thread with one event loop. Workers take the cases in item order and carry each one
+through before they take the next (depth-first), so the first test is done after the latency of its
+own calls and ``-x`` leaves little unfinished. Tests wait for their own case.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError, Future
+
+from evals.errors import IsolationError, WrongModelError
+from evals.judging.case import Case, Row, RunContext
+from evals.judging.engine import JudgeEngine
+
+_CLOSE_TIMEOUT_S = 5.0
+
+
+class Pool:
+    """Evaluates submitted cases; ``row`` waits for one."""
+
+    def __init__(
+        self,
+        open_judge: Callable[[], JudgeEngine],
+        context: RunContext,
+        workers: int,
+        on_row: Callable[[str, Row | BaseException], None],
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            open_judge: called once on the thread, so that what it imports overlaps with pytest.
+            context: what every case of the run shares.
+            workers: cases evaluated at once.
+            on_row: called on the thread as each case ends, with its key and its row or error.
+        """
+        self._open_judge = open_judge
+        self._context = context
+        self._worker_count = workers
+        self._on_row = on_row
+        self._queue: deque[tuple[str, Case]] = deque()
+        self._futures: dict[str, Future[Row]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._started: Future[JudgeEngine] = Future()
+        self._workers: set[asyncio.Task[None]] = set()
+        self._closing: asyncio.Task[None] | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="judge-pool", daemon=True)
+        self._thread.start()
+
+    @property
+    def engine(self) -> JudgeEngine:
+        """The judge, once it is open; raises what opening it raised."""
+        return self._started.result()
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def submit(self, cases: Iterable[tuple[str, Case]]) -> None:
+        """Queue cases by key, in order; a key that is known already is left out."""
+        for key, case in cases:
+            if key not in self._futures:
+                self._futures[key] = Future()
+                self._queue.append((key, case))
+        self._loop.call_soon_threadsafe(self._start_workers)
+
+    def row(self, key: str) -> Row:
+        """Wait for one case's row; may be interrupted by SIGINT.
+
+        Raises:
+            IsolationError: a blind request leaked, in this case or another.
+            WrongModelError: another model answered than the pinned one.
+            concurrent.futures.CancelledError: the pool was closed first.
+        """
+        self._started.result()
+        return self._futures[key].result()
+
+    def finished(self, key: str) -> Row | None:
+        """Return the row of a case that is done without error, or None; does not wait."""
+        future = self._futures.get(key)
+        if future is None or not future.done() or future.cancelled() or future.exception():
+            return None
+        return future.result()
+
+    def forget(self, key: str) -> None:
+        """Drop a row that has been written down, so that memory does not grow with the run."""
+        self._futures.pop(key, None)
+
+    def wait_all(self) -> None:
+        """Wait until every submitted case has ended, well or badly."""
+        for future in list(self._futures.values()):
+            try:
+                future.exception()
+            except CancelledError:
+                return
+
+    def close(self) -> None:
+        """Cancel what is queued or in flight, close the judge, end the thread."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop)
+        self._thread.join(_CLOSE_TIMEOUT_S)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._started.set_result(self._open_judge())
+        except BaseException as error:  # noqa: BLE001  handed to whoever asks for the engine
+            self._started.set_exception(error)
+            return
+        self._loop.run_forever()
+        self._loop.close()
+
+    def _start_workers(self) -> None:
+        while len(self._workers) < min(self._worker_count, len(self._queue)):
+            task = self._loop.create_task(self._work())
+            self._workers.add(task)
+            task.add_done_callback(self._workers.discard)
+
+    async def _work(self) -> None:
+        judge = self._started.result()
+        while self._queue:
+            key, case = self._queue.popleft()
+            future = self._futures[key]
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                row = await case.evaluate(judge, self._context)
+            except asyncio.CancelledError:
+                future.set_exception(CancelledError())
+                raise
+            except Exception as error:  # noqa: BLE001  raised again in the test that waits
+                if isinstance(error, IsolationError | WrongModelError):
+                    self._cancel_queued(error)
+                self._on_row(key, error)
+                future.set_exception(error)
+            else:
+                self._on_row(key, row)
+                future.set_result(row)
+
+    def _cancel_queued(self, error: Exception | None = None) -> None:
+        while self._queue:
+            key, _ = self._queue.popleft()
+            future = self._futures[key]
+            if error is None:
+                future.cancel()
+            elif future.set_running_or_notify_cancel():
+                self._on_row(key, error)
+                future.set_exception(error)
+
+    def _stop(self) -> None:
+        self._closing = self._loop.create_task(self._wind_down())
+
+    async def _wind_down(self) -> None:
+        self._cancel_queued()
+        for task in self._workers:
+            task.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+        await self._started.result().aclose()
+        self._loop.stop()

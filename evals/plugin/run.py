@@ -1,0 +1,261 @@
+"""One run: from the selected items to the record on disk. Knows nothing of pytest's hooks."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from calibration.gallery import SpecimenRow
+from calibration.stamp import write_stamp_of
+from evals import BENCH_VERSION
+from evals.config import ROOT, RunConfig
+from evals.errors import IsolationError, WrongModelError
+from evals.judging.case import Row, RunContext
+from evals.judging.engine import open_engine
+from evals.judging.exchange import export_requests
+from evals.judging.request import JudgeSettings
+from evals.judging.store import AnswerStore
+from evals.plugin.catalog import Catalog
+from evals.plugin.pool import Pool
+from evals.plugin.worker import ABORTED, row_message
+from evals.premise.row import ConclusionRow
+from evals.report.cases import write_cases
+from evals.runs.calibration import CalibrationState
+from evals.runs.gates import check_gates, parse_gates
+from evals.runs.provenance import GitState, git_state
+from evals.runs.record import RunInfo, RunWriter
+from evals.runs.summary import RunSummary, summarize
+
+class StopRunError(Exception):
+    """The run ends before its first test; ``code`` is the exit code, the text says why."""
+
+    def __init__(self, code: int, text: str) -> None:
+        """Take the exit code and one message for the user."""
+        super().__init__(text)
+        self.code = code
+
+
+class EvalRun:
+    """The state of one run in the process that makes the calls."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        catalog: Catalog,
+        prompt_hashes: Mapping[str, str],
+        calibration: CalibrationState,
+    ) -> None:
+        """Check what can be checked before anything is read or sent.
+
+        Raises:
+            ConfigError: a gate cannot be parsed.
+        """
+        self.config = config
+        self.catalog = catalog
+        self.prompt_hashes = dict(prompt_hashes)
+        self.calibration = calibration
+        self.git: GitState = git_state(ROOT)
+        self.gates = parse_gates(config.gates)
+        self.rows: dict[str, Row] = {}
+        self.stopped_by: IsolationError | WrongModelError | None = None
+        self.info: RunInfo | None = None
+        self.summary: RunSummary | None = None
+        self._selected: tuple[str, ...] = ()
+        self._pool: Pool | None = None
+        self._running = False
+        self._for_workers = False
+        self._writer: RunWriter | None = None
+        self._started_at = datetime.now(UTC)
+
+    def start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
+        """Open the judge and evaluate the selected items.
+
+        Args:
+            node_ids: items after selection, in test order; others than ours are passed over.
+            for_workers: put every row into the store too, where xdist's workers wait for it.
+
+        Raises:
+            StopRunError: recorded mode lacks answers, or they were exported.
+            EvalError: the store or the recordings cannot be opened.
+        """
+        cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
+        self._selected = tuple(node_id for node_id, _ in cases)
+        context = RunContext(
+            run_id=self.config.run_id,
+            bench_version=BENCH_VERSION,
+            git_commit=self.git.commit,
+            git_dirty=self.git.dirty,
+            settings=JudgeSettings(
+                self.config.judge_model, self.config.reasoning, self.config.judge_repeat
+            ),
+            over_inference_fails=self.config.over_inference_fails,
+        )
+        self._for_workers = for_workers
+        pool = Pool(
+            lambda: open_engine(self.config), context, self.config.max_in_flight, self._on_row
+        )
+        self._pool = pool
+        assert pool.engine is not None  # raises here what opening it raised
+        pool.submit(cases)
+        if self.config.judge_mode == "recorded":
+            pool.wait_all()
+            self._stop_without_answers()
+        if any(self.catalog.suite(node_id).recorded for node_id in self._selected):
+            self._open_record()
+        self._running = True
+
+    def row(self, node_id: str) -> Row:
+        """Wait for an item's row; see ``Pool.row``."""
+        assert self._pool is not None
+        return self._pool.row(node_id)
+
+    def record(self, node_id: str) -> Row | None:
+        """Write down a finished item's row, once; None where there is none, or it is written."""
+        row = None if self._pool is None else self._pool.finished(node_id)
+        if row is None or self._pool is None or node_id in self.rows:
+            return None
+        self.rows[node_id] = row
+        self._pool.forget(node_id)
+        if self._writer is not None and self.catalog.suite(node_id).recorded:
+            self._writer.add_row(row)
+        return row
+
+    def close(self) -> None:
+        """Cancel what is not done, tell xdist's workers that no more rows come, free the store."""
+        if self._pool is None or self._pool.closed:
+            return
+        if self._for_workers:
+            self._pool.engine.store.set_state(self.config.run_id, ABORTED, "closed")
+        self._pool.close()
+
+    def forget_deliveries(self) -> None:
+        """Delete from the store what was there for xdist's workers, once they are gone."""
+        if self._for_workers:
+            store = AnswerStore(self.config.store_path)
+            store.clear_results(self.config.run_id)
+            store.close()
+
+    def finish(self, *, interrupted: bool) -> None:
+        """Write the end of the record: summary, gates, and the calibration stamp if it is due."""
+        self.close()
+        specimen_rows = [row for row in self.rows.values() if isinstance(row, SpecimenRow)]
+        if specimen_rows and not interrupted:
+            write_stamp_of(specimen_rows, self.config)
+        if self._writer is None:
+            return
+        self.summary = summarize(self._recorded_rows())
+        self.info = self._info(
+            ended_at=datetime.now(UTC),
+            complete=not interrupted and len(self._recorded_rows()) == self._recorded_selected(),
+        )
+        self._writer.finish(self.info, self.summary)
+        windows = {
+            window.window_id: window
+            for trace in self.catalog.inputs.traces
+            for window in trace.windows
+        }
+        conclusions = [row for row in self.rows.values() if isinstance(row, ConclusionRow)]
+        write_cases(self.config.run_dir, self.info, conclusions, windows)
+
+    @property
+    def started(self) -> bool:
+        """Whether the items were handed to the judge and it had what it needs."""
+        return self._running
+
+    @property
+    def leaked(self) -> bool:
+        """Whether a blind request held text of its source."""
+        return isinstance(self.stopped_by, IsolationError)
+
+    def unjudged_share(self) -> float | None:
+        """Return unjudged rows of all rows, 0 to 1; None without rows."""
+        if not self.rows:
+            return None
+        return sum(row.outcome == "unjudged" for row in self.rows.values()) / len(self.rows)
+
+    def _on_row(self, node_id: str, row: Row | BaseException) -> None:
+        """Take a row, or the error that a case ended in; called on the pool's thread."""
+        if isinstance(row, IsolationError | WrongModelError) and self.stopped_by is None:
+            self.stopped_by = row
+        if self._for_workers:
+            assert self._pool is not None
+            text = row_message(row)
+            self._pool.engine.store.put_result(self.config.run_id, node_id, text)
+
+    def _recorded_rows(self) -> list[Row]:
+        return [row for row in self.rows.values() if not isinstance(row, SpecimenRow)]
+
+    def _recorded_selected(self) -> int:
+        return sum(self.catalog.suite(node_id).recorded for node_id in self._selected)
+
+    def _open_record(self) -> None:
+        self._writer = RunWriter(self.config.run_dir)
+        self._writer.start(self._info(ended_at=None, complete=False))
+        for trace in self.catalog.inputs.traces:
+            for window in trace.windows:
+                self._writer.add_window(window)
+
+    def _info(self, *, ended_at: datetime | None, complete: bool) -> RunInfo:
+        traces = self.catalog.inputs.traces
+        served = {call.model_served for row in self._recorded_rows() for call in row.calls}
+        return RunInfo(
+            run_id=self.config.run_id,
+            started_at=self._started_at,
+            ended_at=ended_at,
+            complete=complete,
+            bench_version=BENCH_VERSION,
+            git_commit=self.git.commit,
+            git_dirty=self.git.dirty,
+            judge_mode=self.config.judge_mode,
+            judge_mode_why=self.config.judge_mode_why,
+            judge_model=self.config.judge_model,
+            models_served=tuple(sorted(served)),
+            reasoning=self.config.reasoning,
+            prompt_hashes=self.prompt_hashes,
+            over_inference_fails=self.config.over_inference_fails,
+            calibrated=self.calibration.calibrated,
+            calibration_why=self.calibration.why,
+            trace_paths=tuple(str(path) for path in self.config.trace_paths),
+            imports=tuple(trace.import_report for trace in traces),
+            collected=sum(self.catalog.suite(i).recorded for i in self.catalog.node_ids),
+            selected=self._recorded_selected(),
+            gates=() if self.summary is None else check_gates(self.gates, self.summary),
+        )
+
+    def _stop_without_answers(self) -> None:
+        """Stop a recorded run whose recordings do not reach (design section 5).
+
+        Raises:
+            StopRunError: always where answers are missing beyond what --allow-unjudged allows.
+        """
+        assert self._pool is not None
+        missing = self._pool.engine.missing
+        if not missing:
+            return
+        counts = Counter(request.purpose for request in missing.values())
+        listed = ", ".join(f"{count} {purpose}" for purpose, count in sorted(counts.items()))
+        if self.config.export_dir is not None:
+            report = export_requests(missing.values(), self.config.export_dir, as_text=True)
+            text = (
+                f"Exported {len(missing)} requests ({listed}) to {report.folder}. Nothing was"
+                " judged. Have them answered, then import the answers: python -m evals.judging"
+                f" import --requests {report.folder} --results FILE. A later round may follow:"
+                " pass 2 needs pass 1."
+            )
+            raise StopRunError(0, text)
+        share = self._share_without_answers()
+        if 0 < self.config.allow_unjudged and share <= self.config.allow_unjudged:
+            return
+        text = (
+            f"Recorded mode has no answer to {len(missing)} requests ({listed}) of"
+            f" {len(self._selected)} selected cases, judge {self.config.judge_model!r}; later"
+            " rounds may need more (pass 2 needs pass 1). Nothing was judged. To judge them, set"
+            " ANTHROPIC_API_KEY; or write the requests out with --export-requests DIR, have them"
+            " answered, and import the answers with python -m evals.judging import."
+        )
+        raise StopRunError(4, text)
+
+    def _share_without_answers(self) -> float:
+        assert self._pool is not None
+        rows = [self._pool.finished(node_id) for node_id in self._selected]
+        missed = sum(row is not None and row.unjudged_reason == "not_recorded" for row in rows)
+        return missed / len(self._selected)

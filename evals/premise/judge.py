@@ -1,0 +1,187 @@
+"""Judging one conclusion: two passes, minimality beside them, attribution after a failure."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from evals.errors import JudgeError
+from evals.judging.case import RunContext
+from evals.judging.request import JudgeSettings
+from evals.judging.response import Judge
+from evals.premise.ask import CallLog, ask_attribution, ask_minimality, ask_pass_1, ask_pass_2
+from evals.premise.render import OpenSlot
+from evals.premise.row import AttributedSlot, ConclusionRow
+from evals.premise.schema import MinimalityItem, Pass1, Pass2, SettledSlot
+from evals.premise.verdict import Verdict, verdict_of
+from evals.records import Provenance, Unjudged
+
+if TYPE_CHECKING:
+    from evals.premise.case import PremiseCase
+
+FirstT = TypeVar("FirstT")
+SecondT = TypeVar("SecondT")
+
+
+async def judge_conclusion(case: "PremiseCase", judge: Judge, context: RunContext) -> ConclusionRow:
+    """Judge one conclusion (Component 1). Never raises ``JudgeError``.
+
+    Pass 1 and then pass 2, minimality beside them, and, for a failed conclusion with a slot that
+    the window does not settle, the attribution search where the trace has what was said earlier.
+    Without an answer to pass 1 or 2 the row is unjudged and keeps what was answered; without
+    minimality or attribution it says so and the verdict stands.
+
+    Raises:
+        IsolationError: the blind request leaked; nothing of it was sent.
+        WrongModelError: another model answered than the pinned one.
+    """
+    log = CallLog(judge)
+    passes, minimality = await _side_by_side(
+        _passes(case, log, context), _minimality(case, log, context.settings)
+    )
+    attribution = await _attribution(case, passes, log, context.settings)
+    verdict = passes.verdict
+    outcome: Literal["sound", "unsound", "unjudged"] = "unjudged"
+    if verdict is not None:
+        outcome = "sound" if verdict.sound else "unsound"
+    return ConclusionRow(
+        kind="conclusion",
+        instrument="premise",
+        case_id=case.case_id,
+        outcome=outcome,
+        unjudged=passes.unjudged,
+        calls=log.calls,
+        provenance=provenance_of(case, context),
+        conclusion_id=case.conclusion.conclusion_id,
+        conversation_id=case.window.conversation_id,
+        peer_id=case.conclusion.peer_id,
+        text=case.conclusion.text,
+        verdict=verdict,
+        pass_1=passes.pass_1,
+        pass_2=passes.pass_2,
+        minimality=minimality if isinstance(minimality, MinimalityItem) else None,
+        minimality_unjudged=minimality if isinstance(minimality, Unjudged) else None,
+        missing=attribution.missing,
+        attribution_scope=attribution.scope,
+        attribution_unjudged=attribution.unjudged,
+        token_count=len(case.conclusion.text.split()),
+    )
+
+
+def provenance_of(case: "PremiseCase", context: RunContext) -> Provenance:
+    """Return what a row about this case must say of its making (4.1, 4.2)."""
+    window, conclusion = case.window, case.conclusion
+    return Provenance(
+        run_id=context.run_id,
+        bench_version=context.bench_version,
+        judge_model_id=context.settings.model,
+        judge_prompt_hashes=case.prompts.hashes(),
+        reasoning_enabled=context.settings.reasoning != "off",
+        dataset_shape=window.dataset_shape,
+        git_commit=context.git_commit,
+        git_dirty=context.git_dirty,
+        window_id=window.window_id,
+        window_text_hash=window.window_text_hash,
+        window_message_ids=tuple(message.message_id for message in window.messages),
+        message_timestamps=tuple(message.sent_at for message in window.messages),
+        window_reconstructed=window.window_reconstructed,
+        peer_id=window.peer_id,
+        deriver_prompt_hash=conclusion.deriver_prompt_hash,
+        deriver_model_id=conclusion.deriver_model_id,
+        derived_at=conclusion.derived_at,
+    )
+
+
+@dataclass(frozen=True)
+class _Passes:
+    pass_1: Pass1 | None
+    pass_2: Pass2 | None
+    verdict: Verdict | None
+    unjudged: Unjudged | None
+
+
+@dataclass(frozen=True)
+class _Attribution:
+    missing: tuple[AttributedSlot, ...]
+    scope: Literal["window", "conversation"] | None
+    unjudged: Unjudged | None
+
+
+async def _passes(case: "PremiseCase", log: CallLog, context: RunContext) -> _Passes:
+    try:
+        pass_1 = await ask_pass_1(case, log, context.settings)
+    except JudgeError as error:
+        return _Passes(None, None, None, Unjudged.of(error))
+    try:
+        pass_2 = await ask_pass_2(case, pass_1, log, context.settings)
+    except JudgeError as error:
+        return _Passes(pass_1.answer, None, None, Unjudged.of(error))
+    verdict = verdict_of(
+        pass_1.answer, pass_2.answer, over_inference_fails=context.over_inference_fails
+    )
+    return _Passes(pass_1.answer, pass_2.answer, verdict, None)
+
+
+async def _minimality(
+    case: "PremiseCase", log: CallLog, settings: JudgeSettings
+) -> MinimalityItem | Unjudged:
+    try:
+        return await ask_minimality(case, log, settings)
+    except JudgeError as error:
+        return Unjudged.of(error)
+
+
+async def _attribution(
+    case: "PremiseCase", passes: _Passes, log: CallLog, settings: JudgeSettings
+) -> _Attribution:
+    if passes.pass_1 is None or passes.pass_2 is None or not passes.pass_2.missing:
+        return _Attribution((), None, None)
+    as_read = tuple(
+        AttributedSlot(slot=item.slot, attribution=item.attribution, evidence=item.evidence)
+        for item in passes.pass_2.missing
+    )
+    absent = [item for item in as_read if item.attribution != "PRESENT_IN_WINDOW"]
+    failed = passes.verdict is not None and not passes.verdict.sound
+    earlier = case.window.earlier_messages
+    if not failed or not absent or earlier is None:
+        return _Attribution(as_read, "window", None)
+    if not earlier:  # the window opens the conversation: nothing was said before it
+        settled = [SettledSlot(slot=item.slot, said_earlier=False, evidence="") for item in absent]
+    else:
+        try:
+            slots = [_open_slot(item, passes.pass_1) for item in absent]
+            settled = list(await ask_attribution(case, slots, log, settings))
+        except JudgeError as error:
+            return _Attribution(as_read, "window", Unjudged.of(error))
+    answers = iter(settled)
+    missing = tuple(
+        item if item.attribution == "PRESENT_IN_WINDOW" else _settle(item, next(answers))
+        for item in as_read
+    )
+    return _Attribution(missing, "conversation", None)
+
+
+def _open_slot(item: AttributedSlot, pass_1: Pass1) -> OpenSlot:
+    # The blind reader's words where it opened the slot; pass 2's where only pass 2 did.
+    whys = [unknown.why for unknown in pass_1.unknown_slots if unknown.slot == item.slot]
+    return OpenSlot(slot=item.slot, why=" / ".join(whys) or item.evidence)
+
+
+def _settle(item: AttributedSlot, found: SettledSlot) -> AttributedSlot:
+    if found.said_earlier:
+        return AttributedSlot(
+            slot=item.slot, attribution="ABSENT_FROM_WINDOW", evidence=found.evidence
+        )
+    return AttributedSlot(slot=item.slot, attribution="ABSENT_EVERYWHERE", evidence=item.evidence)
+
+
+async def _side_by_side(
+    first: Coroutine[Any, Any, FirstT], second: Coroutine[Any, Any, SecondT]
+) -> tuple[FirstT, SecondT]:
+    # The first starts first: a leak found in pass 1 stops the judge before minimality is sent.
+    try:
+        async with asyncio.TaskGroup() as group:
+            one, two = group.create_task(first), group.create_task(second)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # callers know the errors, not the group
+    return one.result(), two.result()

@@ -1,0 +1,267 @@
+"""The requests of the premise judge: what each prompt is given, and nothing else (1.1, 1.2).
+
+Everything that strangers wrote goes in as JSON between tags (``evals.untrusted.for_prompt``), so
+that no text can close its tag or pose as another message.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from evals.judging.isolation import ForbiddenText, Guard, strings_of
+from evals.judging.prompts import PROMPTS_DIR, Prompt, load_prompt
+from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.response import schema_of
+from evals.premise.schema import AttributionAnswer, MinimalityAnswer, Pass1, Pass2
+from evals.records import Conclusion, Message, Window
+from evals.untrusted import for_prompt, json_for_prompt
+
+PASS_1_PURPOSE = "premise.pass_1"  # noqa: S105  a prompt's name, no password
+PASS_2_PURPOSE = "premise.pass_2"  # noqa: S105  a prompt's name, no password
+MINIMALITY_PURPOSE = "premise.minimality"
+ATTRIBUTION_PURPOSE = "premise.attribution_search"
+PURPOSES = (PASS_1_PURPOSE, PASS_2_PURPOSE, MINIMALITY_PURPOSE, ATTRIBUTION_PURPOSE)
+"""In the order in which a row lists its calls."""
+
+# Token limits bound what a runaway answer can cost and else decide nothing: each is several times
+# the longest answer that is wanted. Together with the thinking allowance they stay under 21,333,
+# the most that the API's client lets one answer without streaming have (ten minutes of output).
+PASS_1_MAX_TOKENS = 4_000
+"""A usual answer has 300; the reconstruction repeats the conclusion, which can be long."""
+PASS_2_MAX_TOKENS = 6_000
+"""A usual answer has 500; the evidence quotes messages."""
+ANSWER_FRAME_TOKENS = 500
+"""What surrounds the items in an answer that lists them."""
+MINIMALITY_TOKENS_PER_CONCLUSION = 200
+"""An id, the claims in a few words each, the padding: some 80 in a usual answer."""
+MINIMALITY_BATCH = 60
+"""Most conclusions in one minimality request: keeps its token limit, and the number of ids that a
+judge has to copy, in hand. Ordinary windows have fewer, so one request a window."""
+ATTRIBUTION_TOKENS_PER_SLOT = 500
+"""The earlier words that settle a slot, quoted."""
+THINKING_TOKENS = 8_000
+"""Added where the judge reasons: thinking counts against the same limit."""
+
+_PASS_1_SCHEMA = schema_of(Pass1)
+_PASS_2_SCHEMA = schema_of(Pass2)
+_MINIMALITY_SCHEMA = schema_of(MinimalityAnswer)
+_ATTRIBUTION_SCHEMA = schema_of(AttributionAnswer)
+_PASS_1_SCHEMA_STRINGS = tuple(strings_of(_PASS_1_SCHEMA))
+
+
+@dataclass(frozen=True)
+class PremisePrompts:
+    """The four prompts of the premise judge, read once a run."""
+
+    pass_1: Prompt
+    pass_2: Prompt
+    minimality: Prompt
+    attribution_search: Prompt
+
+    def hashes(self) -> dict[str, str]:
+        """Return prompt name -> hash, for provenance (4.2)."""
+        prompts = (self.pass_1, self.pass_2, self.minimality, self.attribution_search)
+        return {prompt.name: prompt.prompt_hash for prompt in prompts}
+
+
+def load_premise_prompts() -> PremisePrompts:
+    """Read the four prompts from ``prompts/premise/``.
+
+    Raises:
+        PromptError: a file is missing or is not UTF-8.
+    """
+    return PremisePrompts(
+        pass_1=load_prompt("premise/pass_1", PROMPTS_DIR),
+        pass_2=load_prompt("premise/pass_2", PROMPTS_DIR),
+        minimality=load_prompt("premise/minimality", PROMPTS_DIR),
+        attribution_search=load_prompt("premise/attribution_search", PROMPTS_DIR),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class WindowTexts:
+    """What the requests about one window share: made once, when first needed."""
+
+    window: Window
+
+    @cached_property
+    def forbidden(self) -> ForbiddenText:
+        """What no blind request about this window may hold: ``forbidden_text(window)``."""
+        return forbidden_text(self.window)
+
+    @cached_property
+    def window_lines(self) -> str:
+        """The messages for pass 2: ``message_lines(window.messages)``."""
+        return message_lines(self.window.messages)
+
+    def minimality_batch(self, conclusion: Conclusion) -> tuple[Conclusion, ...]:
+        """Return the conclusions that are asked about together with this one, it included."""
+        return self._batches[conclusion.conclusion_id]
+
+    @cached_property
+    def _batches(self) -> dict[str, tuple[Conclusion, ...]]:
+        found = self.window.conclusions
+        starts = range(0, len(found), MINIMALITY_BATCH)
+        batches = [found[start : start + MINIMALITY_BATCH] for start in starts]
+        return {item.conclusion_id: batch for batch in batches for item in batch}
+
+
+def pass_1_request(
+    conclusion: str, settings: JudgeSettings, prompts: PremisePrompts
+) -> JudgeRequest:
+    """Return the blind request (1.1): takes the text alone, so a leak needs another signature.
+
+    Not yet guarded: see ``pass_1_guard`` and ``guarded``.
+    """
+    return JudgeRequest(
+        purpose=PASS_1_PURPOSE,
+        settings=settings,
+        prompt=prompts.pass_1,
+        user=prompts.pass_1.render({"conclusion": for_prompt(conclusion)}),
+        answer_schema=_PASS_1_SCHEMA,
+        max_tokens=_limit(PASS_1_MAX_TOKENS, settings),
+    )
+
+
+def pass_1_guard(
+    where: str,
+    conclusion: str,
+    forbidden: ForbiddenText,
+    settings: JudgeSettings,
+    prompts: PremisePrompts,
+) -> Guard:
+    """Return the isolation check of a blind request, made from all but the request itself.
+
+    Args:
+        where: the case, for the message.
+        conclusion: the text that the request is about.
+        forbidden: what it may not hold beside that text.
+        settings: as for the request; the model id is part of what is sent.
+        prompts: as for the request.
+    """
+    user = prompts.pass_1.render({"conclusion": for_prompt(conclusion)})
+    accounted = (settings.model, prompts.pass_1.system, user, *_PASS_1_SCHEMA_STRINGS)
+    return Guard(where=where, forbidden=forbidden, accounted=accounted)
+
+
+def guarded(request: JudgeRequest, guard: Guard) -> JudgeRequest:
+    """Return the same request, to be checked by ``guard`` before it is looked up or sent."""
+    return replace(request, guard=guard)
+
+
+def pass_2_request(
+    conclusion: Conclusion,
+    pass_1_text: str,
+    texts: WindowTexts,
+    settings: JudgeSettings,
+    prompts: PremisePrompts,
+) -> JudgeRequest:
+    """Return the sighted request (1.2).
+
+    Args:
+        conclusion: what was minted, and about whom.
+        pass_1_text: pass 1's answer, verbatim. It is a JSON object and stays the same one: only
+            what could close its tag is written as an escape.
+        texts: the window it was minted from.
+        settings: the run's.
+        prompts: the run's.
+    """
+    values = {
+        "peer_id": for_prompt(conclusion.peer_id),
+        "conclusion": for_prompt(conclusion.text),
+        "pass_1_json": json_for_prompt(pass_1_text),
+        "window": texts.window_lines,
+    }
+    return JudgeRequest(
+        purpose=PASS_2_PURPOSE,
+        settings=settings,
+        prompt=prompts.pass_2,
+        user=prompts.pass_2.render(values),
+        answer_schema=_PASS_2_SCHEMA,
+        max_tokens=_limit(PASS_2_MAX_TOKENS, settings),
+    )
+
+
+def minimality_request(
+    conclusions: Sequence[Conclusion], settings: JudgeSettings, prompts: PremisePrompts
+) -> JudgeRequest:
+    """Return the request for the minimality of conclusions of one window, without the window."""
+    lines = _lines({"conclusion_id": item.conclusion_id, "text": item.text} for item in conclusions)
+    wanted = ANSWER_FRAME_TOKENS + MINIMALITY_TOKENS_PER_CONCLUSION * len(conclusions)
+    return JudgeRequest(
+        purpose=MINIMALITY_PURPOSE,
+        settings=settings,
+        prompt=prompts.minimality,
+        user=prompts.minimality.render({"conclusions": lines}),
+        answer_schema=_MINIMALITY_SCHEMA,
+        max_tokens=_limit(wanted, settings),
+    )
+
+
+@dataclass(frozen=True)
+class OpenSlot:
+    """A slot that the window leaves open, as the attribution search is told of it."""
+
+    slot: str
+    why: str
+    """What is open about it, in the judge's words: a bare name like TIME does not say."""
+
+
+def attribution_search_request(
+    conclusion: Conclusion,
+    slots: Sequence[OpenSlot],
+    earlier: Sequence[Message],
+    settings: JudgeSettings,
+    prompts: PremisePrompts,
+) -> JudgeRequest:
+    """Return the request that looks for open slots in the conversation before the window (1.4)."""
+    values = {
+        "peer_id": for_prompt(conclusion.peer_id),
+        "conclusion": for_prompt(conclusion.text),
+        "slots": _lines({"slot": item.slot, "why": item.why} for item in slots),
+        "earlier": message_lines(earlier),
+    }
+    wanted = ANSWER_FRAME_TOKENS + ATTRIBUTION_TOKENS_PER_SLOT * len(slots)
+    return JudgeRequest(
+        purpose=ATTRIBUTION_PURPOSE,
+        settings=settings,
+        prompt=prompts.attribution_search,
+        user=prompts.attribution_search.render(values),
+        answer_schema=_ATTRIBUTION_SCHEMA,
+        max_tokens=_limit(wanted, settings),
+    )
+
+
+def message_lines(messages: Iterable[Message]) -> str:
+    """Return one JSON object a line: ``{"id", "at", "peer", "text"}``, ``at`` null without time."""
+    return _lines(
+        {"id": item.message_id, "at": item.stamp(), "peer": item.peer_id, "text": item.text}
+        for item in messages
+    )
+
+
+def forbidden_text(window: Window) -> ForbiddenText:
+    """Return every text of a window that a blind request may not hold (design section 4).
+
+    Each message's whole text and each of its lines, bare and with speaker and time before it as a
+    deriver's prompt shows them, and every conclusion. A request's own conclusion is among them: the
+    guard accounts for it once, so that a second copy, or an equal sibling, is still a leak.
+    """
+    lines = []
+    for message in window.messages:
+        for text in dict.fromkeys([message.text, *message.text.splitlines()]):
+            spoken = f"{message.peer_id}: {text}"
+            lines += [("a window line", text), ("a window line with its speaker", spoken)]
+            if message.sent_at is not None:
+                at = message.sent_at.strftime("%Y-%m-%d %H:%M:%S")
+                lines.append(("a window line with time and speaker", f"{at} {spoken}"))
+    lines += [("a conclusion of the window", item.text) for item in window.conclusions]
+    return ForbiddenText(lines=tuple(lines))
+
+
+def _lines(values: Iterable[object]) -> str:
+    return "\n".join(for_prompt(value) for value in values)
+
+
+def _limit(answer_tokens: int, settings: JudgeSettings) -> int:
+    return answer_tokens + (THINKING_TOKENS if settings.reasoning == "adaptive" else 0)

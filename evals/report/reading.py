@@ -1,0 +1,92 @@
+"""The sentences that say what the figures mean for the next change to the deriver (1.4, 4.4.6)."""
+
+from collections import Counter
+
+from evals.premise.metrics import PremiseSummary
+from evals.report import numbers
+from evals.runs.record import RunInfo
+
+ATTRIBUTION_MEANING = {
+    "PRESENT_IN_WINDOW": "The window settles them: prompt work on the deriver can fix them now.",
+    "ABSENT_FROM_WINDOW": (
+        "They were settled before the window: no prompt can fix them; "
+        "the deriver needs retrieval or prior conclusions at write time."
+    ),
+    "ABSENT_EVERYWHERE": (
+        "Nobody ever said them: no context can supply them, "
+        "so the deriver can only hedge or stay silent."
+    ),
+}
+"""What can fix an open slot of each attribution."""
+
+
+def attribution_reading(summary: PremiseSummary) -> str:
+    """Return what the attribution split says to do next, in one or two sentences."""
+    split = summary.failure_attribution_split
+    slots = sum(split.counts.values())
+    if split.n == 0:
+        return "No conclusion failed, so there is nothing to attribute."
+    if slots == 0:
+        return (
+            f"{numbers.counted(split.n, 'failed conclusion')} and no open slot: "
+            "they fail for what they say, not for what they lack."
+        )
+    top = max(split.counts.values())
+    leading = [name for name, number in split.counts.items() if number == top]
+    if len(leading) > 1:
+        return (
+            f"{' and '.join(leading)} are level at {numbers.count(top)} of "
+            f"{numbers.counted(slots, 'open slot')}: the split alone does not decide the next step."
+        )
+    weight = "Most" if 2 * top > slots else "The largest part"
+    return (
+        f"{weight} of the open slots, {numbers.share_of(top, slots)}, are {leading[0]}. "
+        f"{ATTRIBUTION_MEANING[leading[0]]}"
+    )
+
+
+def attribution_limits(summary: PremiseSummary) -> list[str]:
+    """Return what a reader of the split must know: failures outside it, and how far it looked."""
+    notes = []
+    failed = summary.failure_attribution_split.n
+    if summary.failed_without_open_slot:
+        notes.append(
+            f"{numbers.share_of(summary.failed_without_open_slot, failed)} failed conclusions "
+            "leave no slot open: they fail for what they say, so see the failed conditions."
+        )
+    scopes = summary.attribution_scope.counts
+    if "window" in scopes:
+        notes.append(
+            f"For {numbers.share_of(scopes['window'], sum(scopes.values()))} conclusions with "
+            "something missing, only the window was searched: there, absent is pass 2's reading "
+            "and was not checked against the earlier conversation."
+        )
+    return notes
+
+
+def calibration_line(info: RunInfo) -> str:
+    """Return the calibration state with its reason, on one line."""
+    return f"{'Calibrated' if info.calibrated else 'NOT CALIBRATED'}: {info.calibration_why}"
+
+
+def incomplete_line(info: RunInfo) -> str | None:
+    """Return the warning of a run that did not come to its end, or None."""
+    if info.complete:
+        return None
+    return (
+        "INCOMPLETE RUN: it was stopped before its end, so the figures cover only "
+        f"what was judged until then. {numbers.count(info.selected)} items were selected."
+    )
+
+
+def input_quality(info: RunInfo, summary: PremiseSummary | None) -> list[str]:
+    """Return what the input was like, apart from the deriver's failures (1.3)."""
+    lines = []
+    if summary is not None:
+        lines.append(
+            f"Anchored to a bad timestamp: {numbers.rate_text(summary.bad_timestamp_rate)}"
+        )
+    skipped = Counter(record.kind for report in info.imports for record in report.skipped)
+    number = numbers.counted(skipped.total(), "skipped record")
+    lines.append(f"{number} of the trace ({numbers.counts_text(skipped)}).")
+    return lines

@@ -1,0 +1,45 @@
+"""The one Jinja environment: autoescaping on, a missing value an error."""
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+_FOLDER = Path(__file__).parent / "templates"
+
+
+def render(name: str, values: dict[str, object]) -> str:
+    """Return template ``name`` filled with ``values``; every string is escaped."""
+    return _environment().get_template(name).render(values)
+
+
+@cache
+def own_text(name: str) -> Markup:
+    """Return one of the project's own style sheets or scripts, which stand in a page as they are.
+
+    Its file is part of this project; text from a trace or a judge never comes this way.
+    """
+    text = (_FOLDER / name).read_text(encoding="utf-8")
+    assert "</" not in text, f"{name} could close its own element"
+    return Markup(text)  # noqa: S704
+
+
+def script_hash(script: str) -> str:
+    """Return the Content-Security-Policy source that allows exactly this inline script."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

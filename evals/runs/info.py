@@ -1,0 +1,46 @@
+"""What a run was, in one record: the content of ``run.json``."""
+
+from datetime import datetime
+
+from evals.records import Record
+from evals.runs.gates import GateResult
+from evals.traces import ImportReport
+
+RUN_FILE = "run.json"
+ROWS_FILE = "rows.jsonl"
+WINDOWS_FILE = "windows.jsonl"
+SUMMARY_FILE = "summary.json"
+
+
+class RunInfo(Record):
+    """What was run, with what, and how it ended. No field has a default."""
+
+    run_id: str
+    started_at: datetime
+    ended_at: datetime | None
+    """None while it runs, and for ever where it was killed."""
+    complete: bool
+    """True once every selected item has ended; written as False at the start."""
+    bench_version: str
+    git_commit: str | None
+    git_dirty: bool | None
+    judge_mode: str
+    judge_mode_why: str
+    judge_model: str
+    """The model asked for (1.5)."""
+    models_served: tuple[str, ...]
+    """Every model id that answered, sorted; empty at the start."""
+    reasoning: str
+    prompt_hashes: dict[str, str]
+    """Prompt name -> hash."""
+    over_inference_fails: bool
+    calibrated: bool
+    calibration_why: str
+    trace_paths: tuple[str, ...]
+    imports: tuple[ImportReport, ...]
+    """One a trace, in the order of ``trace_paths``."""
+    collected: int
+    """Items that the inputs hold."""
+    selected: int
+    """Items that this run was to judge, after ``-k``, ``-m`` and the like."""
+    gates: tuple[GateResult, ...]

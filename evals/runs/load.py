@@ -1,0 +1,172 @@
+"""Reading a run record back, strictly: what is not whole and consistent is an error."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from evals.errors import RunError
+from evals.judging.case import Row
+from evals.premise.row import ConclusionRow
+from evals.records import Window, window_text_hash_of
+from evals.runs.info import ROWS_FILE, RUN_FILE, WINDOWS_FILE, RunInfo
+from evals.runs.summary import RunSummary, summarize
+from evals.untrusted import for_terminal
+
+RecordT = TypeVar("RecordT", bound=BaseModel)
+
+ROW_SHAPES: dict[str, type[ConclusionRow]] = {"premise": ConclusionRow}
+"""Instrument -> the shape of its rows: the one table that knows every instrument."""
+
+_RESTORE = "Restore the file, or judge the trace again: stored answers cost no call."
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run as its folder tells it."""
+
+    info: RunInfo
+    rows: tuple[ConclusionRow, ...]
+    """In the order in which they ended."""
+    windows: dict[str, Window]
+    """Window id -> window, of every row."""
+    summary: RunSummary
+    """Made from ``rows`` just now."""
+    cut_rows: int
+    """1 where a kill cut the last line of ``rows.jsonl``: that item counts as not run; else 0."""
+
+
+class _Tag(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    instrument: str
+
+
+def load_run(run_dir: Path) -> LoadedRun:
+    """Read one run.
+
+    Args:
+        run_dir: a folder that ``RunWriter`` wrote; the run may have been killed.
+
+    Raises:
+        RunError: a file is missing, holds anything else than its writer writes, or does not fit the
+            others; says the file and the line.
+    """
+    info = _read_info(run_dir / RUN_FILE)
+    windows = _read_windows(run_dir / WINDOWS_FILE)
+    rows, cut_rows = _read_rows(run_dir / ROWS_FILE, info, windows)
+    return LoadedRun(
+        info=info, rows=rows, windows=windows, summary=summarize(rows), cut_rows=cut_rows
+    )
+
+
+def _read_info(path: Path) -> RunInfo:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(
+            str(path), str(error), "the record of a run", "Name a folder below reports/."
+        ) from error
+    return _parse(content, RunInfo, str(path))
+
+
+def _read_windows(path: Path) -> dict[str, Window]:
+    windows: dict[str, Window] = {}
+    for where, line, whole in _lines(path):
+        if not whole and _is_cut(line):
+            continue  # a row comes after its window, so no row can need this one
+        window = _parse(line, Window, where)
+        if window.window_id in windows:
+            raise _inconsistent(where, f"window {window.window_id} again", "each window once")
+        if window.window_text_hash != window_text_hash_of(window.messages):
+            raise _inconsistent(
+                where,
+                f"messages that are not those of window {window.window_id}'s hash",
+                "the window as it was judged",
+            )
+        windows[window.window_id] = window
+    return windows
+
+
+def _read_rows(
+    path: Path, info: RunInfo, windows: dict[str, Window]
+) -> tuple[tuple[ConclusionRow, ...], int]:
+    rows: dict[tuple[str, str], ConclusionRow] = {}
+    cut = 0
+    for where, line, whole in _lines(path):
+        if not whole and _is_cut(line):
+            cut += 1
+            continue
+        row = _parse(line, _shape_of(line, where), where)
+        _check_fits(row, info, windows, where)
+        if (row.instrument, row.case_id) in rows:
+            raise _inconsistent(where, f"a second row of {row.case_id}", "one row an item of a run")
+        rows[row.instrument, row.case_id] = row
+    return tuple(rows.values()), cut
+
+
+def _lines(path: Path) -> Iterator[tuple[str, bytes, bool]]:
+    # Bytes, split at \n alone: U+2028 and the like stand unescaped inside JSON strings.
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield f"{path}:{number}", line, line.endswith(b"\n")
+    except OSError as error:
+        raise RunError(str(path), str(error), "a file of the run record", _RESTORE) from error
+
+
+def _is_cut(line: bytes) -> bool:
+    # Only a last line can lack its line break; whole JSON before the break is a whole line.
+    try:
+        _Tag.model_validate_json(line)
+    except ValidationError as error:
+        return error.errors(include_url=False)[0]["type"] == "json_invalid"
+    return False
+
+
+def _shape_of(line: bytes, where: str) -> type[ConclusionRow]:
+    instrument = _parse(line, _Tag, where).instrument
+    if instrument not in ROW_SHAPES:
+        raise RunError(
+            where,
+            f"a row of the instrument {for_terminal(instrument, 40)!r}",
+            f"one of {', '.join(ROW_SHAPES)}",
+            "Read it with the version of this project that wrote it.",
+        )
+    return ROW_SHAPES[instrument]
+
+
+def _check_fits(row: Row, info: RunInfo, windows: dict[str, Window], where: str) -> None:
+    provenance = row.provenance
+    if provenance.run_id != info.run_id:
+        raise _inconsistent(
+            where, f"a row of run {provenance.run_id}", f"rows of run {info.run_id}"
+        )
+    window = windows.get(provenance.window_id)
+    if window is None or window.window_text_hash != provenance.window_text_hash:
+        found = "no such window" if window is None else "a window with another text"
+        raise _inconsistent(
+            where,
+            f"{found} as {provenance.window_id} in {WINDOWS_FILE}",
+            "the window that the row was judged with",
+        )
+
+
+def _inconsistent(where: str, found: str, wanted: str) -> RunError:
+    return RunError(where, for_terminal(found), for_terminal(wanted), _RESTORE)
+
+
+def _parse(content: bytes, shape: type[RecordT], where: str) -> RecordT:
+    try:
+        return shape.model_validate_json(content, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise RunError(
+            where,
+            for_terminal(f"{key}: {first['msg']}", 300),
+            f"a {shape.__name__.strip('_')} as this project writes it",
+            _RESTORE,
+        ) from error

@@ -1,0 +1,141 @@
+"""Writing the run record as the run goes."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from evals.errors import RunError
+from evals.judging.case import Row
+from evals.records import Record, Window
+from evals.runs.info import ROWS_FILE, RUN_FILE, SUMMARY_FILE, WINDOWS_FILE, RunInfo
+from evals.runs.summary import RunSummary
+
+_DIR_MODE, _FILE_MODE = 0o700, 0o600
+
+
+class RunWriter:
+    """Writes one run's record as the run goes. Safe to use from several threads."""
+
+    def __init__(self, run_dir: Path) -> None:
+        """Create the folder and claim it.
+
+        Args:
+            run_dir: ``reports/<run_id>``; may exist, empty of a run.
+
+        Raises:
+            RunError: the folder holds a run already, or cannot be written.
+        """
+        self.run_dir = run_dir
+        self._lock = threading.Lock()
+        self._window_ids: set[str] = set()
+        with _writing(run_dir):
+            run_dir.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
+            run_dir.chmod(_DIR_MODE)
+            self._refuse_if(found=(run_dir / RUN_FILE).exists())
+            try:
+                self._rows = _open_new(run_dir / ROWS_FILE)
+            except FileExistsError:
+                self._refuse_if(found=True)
+            self._windows = _open_new(run_dir / WINDOWS_FILE)
+
+    def start(self, info: RunInfo) -> None:
+        """Write ``run.json``; ``info.complete`` is False here.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        self._write(RUN_FILE, info)
+
+    def add_window(self, window: Window) -> None:
+        """Append a window, the first time that its id comes; call it before its rows.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        with self._lock:
+            if window.window_id not in self._window_ids:
+                self._window_ids.add(window.window_id)
+                _append(self._windows, window, self.run_dir / WINDOWS_FILE)
+
+    def add_row(self, row: Row) -> None:
+        """Append a row and hand it to the operating system, so that a kill cannot lose it.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        with self._lock:
+            _append(self._rows, row, self.run_dir / ROWS_FILE)
+
+    def finish(self, info: RunInfo, summary: RunSummary) -> None:
+        """Write ``summary.json``, then ``run.json`` again, and close.
+
+        Raises:
+            RunError: a file cannot be written.
+        """
+        self.close()
+        self._write(SUMMARY_FILE, summary)
+        self._write(RUN_FILE, info)
+
+    def close(self) -> None:
+        """Close the appended files; the record stands as that of an incomplete run.
+
+        Raises:
+            RunError: what an earlier full disk held back still cannot be written.
+        """
+        with self._lock, _writing(self.run_dir), self._windows, self._rows:
+            pass  # leaving closes both, whatever happens to one of them
+
+    def _refuse_if(self, *, found: bool) -> None:
+        if found:
+            raise RunError(
+                str(self.run_dir),
+                "a run",
+                "a folder without one",
+                "Choose another --run-id, or move the folder away: a run is never overwritten.",
+            )
+
+    def _write(self, name: str, record: Record) -> None:
+        write_atomically(self.run_dir / name, record.model_dump_json(indent=2))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a whole file, mode 0600; a reader sees the old text or the new one.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.part")
+    with _writing(path):
+        beside.unlink(missing_ok=True)  # left by a killed writer
+        with _open_new(beside) as file:
+            file.write(f"{text}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+
+
+def _append(file: IO[bytes], record: Record, path: Path) -> None:
+    with _writing(path):
+        file.write(record.model_dump_json().encode() + b"\n")
+        file.flush()
+
+
+def _open_new(path: Path) -> IO[bytes]:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+    return os.fdopen(os.open(path, flags, _FILE_MODE), "ab")
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            str(path),
+            str(error),
+            "a place that can be written",
+            "Free space or mend its permissions, or choose another --reports-dir.",
+        ) from error

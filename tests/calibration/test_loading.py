@@ -1,0 +1,298 @@
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from calibration.gallery import SHIPPED_GALLERY, gallery_cases, gallery_hash, load_gallery
+from evals.errors import CalibrationError
+from evals.records import conclusion_id_of, window_text_hash_of
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+ONE = """
+specimens:
+- id: one
+  peer_id: priya
+  conclusion: "priya hikes"
+  window: [{at: "2026-01-20T11:00:00Z", peer: priya, text: "I hike"}]
+  verdict: pass
+"""
+
+
+def refusal(tmp_path: Path, text: str | bytes) -> CalibrationError:
+    path = tmp_path / "gallery.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(CalibrationError) as caught:
+        load_gallery(path)
+    assert caught.value.where.startswith(str(path))
+    return caught.value
+
+
+def test_the_shipped_gallery_holds_what_the_specification_names() -> None:
+    gallery = load_gallery(SHIPPED_GALLERY)
+    by_text = {specimen.conclusion: specimen for specimen in gallery.specimens}
+    assert len(gallery.specimens) >= 23
+    assert Counter(item.verdict for item in gallery.specimens).keys() == {"pass", "fail"}
+    yes = by_text["courtland responded with 'yes'"].pass_1
+    assert (yes.decontextuality_max, yes.unknown_slots_include) == (0.4, ("OBJECT_OR_CONTENT",))
+    boss = by_text["Bob, Alice's boss at ACME, is retiring in November 2026"]
+    assert (boss.verdict, boss.pass_1.decontextuality_min) == ("pass", 0.8)
+    dwight = by_text["michael said that he could murder Dwight"]
+    assert (dwight.verdict, dwight.pass_2.force_preserved) == ("pass", True)
+
+
+def test_no_specimen_of_the_handed_down_gallery_is_left_out_or_weakened() -> None:
+    source = SHARED / "gallery" / "specimens.yaml"
+    if not source.exists():
+        pytest.skip("the handed-down gallery is not beside this checkout")
+    ours = {specimen.id: specimen for specimen in load_gallery(SHIPPED_GALLERY).specimens}
+    for specimen in load_gallery(source).specimens:
+        assert ours[specimen.id] == specimen
+
+
+def test_a_specimen_becomes_a_window_with_one_conclusion(gallery_file: Path) -> None:
+    window = load_gallery(gallery_file).specimens[0].as_window
+    assert [(m.message_id, m.peer_id, m.text) for m in window.messages] == [
+        ("m1", "priya", "I'm allergic to penicillin, I get hives."),
+        ("m2", "carol", "noted"),
+    ]
+    at = datetime(2026, 1, 20, 11, tzinfo=UTC)
+    assert [message.sent_at for message in window.messages] == [at, None]
+    assert window.window_text_hash == window_text_hash_of(window.messages)
+    assert (window.peer_id, window.earlier_messages) == ("priya", None)
+    (conclusion,) = window.conclusions
+    assert conclusion.text == "priya is allergic to penicillin"
+    assert conclusion.conclusion_id == conclusion_id_of(window.window_id, 0, conclusion.text)
+    assert (conclusion.deriver_model_id, conclusion.derived_at) == (None, None)
+
+
+def test_a_time_may_be_quoted_or_not(gallery_file: Path) -> None:
+    window = load_gallery(gallery_file).specimens[1].as_window
+    assert window.messages[0].sent_at == datetime(2026, 4, 8, 15, tzinfo=UTC)
+
+
+def test_what_is_not_expected_is_not_asserted(gallery_file: Path) -> None:
+    specimen = load_gallery(gallery_file).specimens[1]
+    assert not specimen.pass_1.model_dump(exclude_none=True)
+    assert not specimen.pass_2.model_dump(exclude_none=True)
+
+
+def test_both_tests_get_every_specimen_in_the_order_of_the_file(gallery_file: Path) -> None:
+    cases = gallery_cases(gallery_file)
+    assert {name: [case.case_id for case in found] for name, found in cases.items()} == {
+        "test_pass_1": ["allergy", "bare-yes"],
+        "test_both_passes": ["allergy", "bare-yes"],
+    }
+    assert {case.mode for case in cases["test_pass_1"]} == {"pass_1"}
+    assert {case.mode for case in cases["test_both_passes"]} == {"both_passes"}
+
+
+@pytest.mark.parametrize("specimen_id", ["süß und sauer", "x" * 60, "../etc", "a\u202eb"])
+def test_an_id_of_any_text_gives_a_plain_and_unique_case_id(
+    tmp_path: Path, specimen_id: str
+) -> None:
+    path = tmp_path / "gallery.yaml"
+    path.write_text(ONE.replace("id: one", f"id: '{specimen_id}'"), encoding="utf-8")
+    (case,) = gallery_cases(path)["test_pass_1"]
+    assert case.case_id.isascii()
+    assert set(case.case_id) <= set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+    )
+    assert len(case.case_id) <= 49
+
+
+def test_comments_and_reasons_do_not_change_the_hash(gallery_file: Path) -> None:
+    before = gallery_hash(gallery_file)
+    text = gallery_file.read_text(encoding="utf-8")
+    gallery_file.write_text(f"# a note\n{text.replace('A stable trait.', 'Another reason.')}")
+    assert gallery_hash(gallery_file) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("decontextuality_min: 0.8", "decontextuality_min: 0.7"),
+        ("unknown_slots: [], ", ""),
+        ("sam said yes", "sam said no"),
+        ("I get hives", "I get spots"),
+        ("verdict: fail", "verdict: pass"),
+        ("11:00:00Z", "11:00:01Z"),
+    ],
+)
+def test_all_that_is_judged_or_asserted_changes_the_hash(
+    gallery_file: Path, old: str, new: str
+) -> None:
+    before = gallery_hash(gallery_file)
+    text = gallery_file.read_text(encoding="utf-8")
+    assert old in text
+    gallery_file.write_text(text.replace(old, new), encoding="utf-8")
+    assert gallery_hash(gallery_file) != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "found", "wanted"),
+    [
+        ("verdict: pass", "", "verdict", "nothing", "this key"),
+        ("  window:", "  windows:", "window", "nothing", "this key"),
+        ("verdict: pass", "verdict: pass\n  verdit: fail", "verdit", "'fail'", "no key of this"),
+        ("verdict: pass", "verdict: yes", "verdict", "True", "'pass' or 'fail'"),
+        ("verdict: pass", "verdict:", "the whole", "{'id': 'one'", "no value after verdict"),
+        ("id: one", "id: 7", "id", "7", "valid string"),
+        ("id: one", "id: ' '", "id", "' '", "blank text"),
+        ('"priya hikes"', '"\\ud800"', "conclusion", "ud800", "half a character"),
+        ('[{at: "2026-01-20T11:00:00Z", peer: priya, text: "I hike"}]', "[]", "window", "()", "1"),
+        ("peer: priya, ", "", "window.0.peer", "nothing", "this key"),
+        ("peer: priya", "peer: no", "window.0.peer", "False", "valid string"),
+        ('"2026-01-20T11:00:00Z"', '"yesterday"', "window.0.at", "'yesterday'", "a date and a"),
+        ('"2026-01-20T11:00:00Z"', '"2026-01-20"', "window.0.at", "'2026-01-20'", "a date and a"),
+        ('"2026-01-20T11:00:00Z"', "2026-01-20", "window.0.at", "datetime.date", "valid datetime"),
+        ('"2026-01-20T11:00:00Z"', "5", "window.0.at", "5", "valid datetime"),
+        ('"2026-01-20T11:00:00Z"', '"2026-13-20T11:00"', "window.0.at", "'2026-13", "month"),
+    ],
+)
+def test_an_error_names_specimen_key_what_was_found_and_what_was_wanted(  # noqa: PLR0917  one row of the table
+    tmp_path: Path, old: str, new: str, key: str, found: str, wanted: str
+) -> None:
+    assert old in ONE
+    error = refusal(tmp_path, ONE.replace(old, new, 1))
+    assert error.where.endswith(f", key {key}")
+    assert found in error.found
+    assert wanted in error.wanted
+    assert "specimens.yaml shows the form" in error.todo
+
+
+@pytest.mark.parametrize(
+    ("expected", "key", "wanted"),
+    [
+        ("pass_1: {decontextuality_min: 1.5}", "pass_1.decontextuality_min", "less than or equal"),
+        ("pass_1: {decontextuality_max: -0.1}", "pass_1.decontextuality_max", "greater than"),
+        ("pass_1: {decontextuality_max: .nan}", "pass_1.decontextuality_max", "equal to"),
+        ("pass_1: {decontextuality_max: '0.4'}", "pass_1.decontextuality_max", "valid number"),
+        ("pass_1: {decontextuality_mim: 0.4}", "pass_1.decontextuality_mim", "no key of this"),
+        (
+            "pass_1: {decontextuality_min: 0.8, decontextuality_max: 0.4}",
+            "pass_1",
+            "decontextuality_min 0.8 is over decontextuality_max 0.4",
+        ),
+        ("pass_1: {unknown_slots: [TIME]}", "pass_1.unknown_slots", "at most 0"),
+        ("pass_1: {unknown_slots: }", "pass_1", "no value after unknown_slots"),
+        ("pass_1: {unknown_slots_include: []}", "pass_1.unknown_slots_include", "at least 1"),
+        ("pass_1: {unknown_slots_include: TIME}", "pass_1.unknown_slots_include", "valid tuple"),
+        (
+            "pass_1: {unknown_slots: [], unknown_slots_include: [TIME]}",
+            "pass_1",
+            "contradict each other",
+        ),
+        ("pass_1: {licensed_inference: none}", "pass_1.licensed_inference", "'present' or 'NONE'"),
+        ("pass_1: []", "pass_1", "dictionary"),
+        ("pass_1:", "the whole", "no value after pass_1"),
+        ("pass_2: {interpretation: match}", "pass_2.interpretation", "'MATCH' or 'MISMATCH'"),
+        ("pass_2: {force_preserved: 1}", "pass_2.force_preserved", "valid boolean"),
+        ("pass_2: {time_status_in: []}", "pass_2.time_status_in", "at least 1"),
+        ("pass_2: {time_status_in: [ANCHORED]}", "pass_2.time_status_in.0", "'ANCHORED_CORRECTLY'"),
+        ("pass_2: {unsupported_elements: [x]}", "pass_2.unsupported_elements", "at most 0"),
+        ("pass_2: {unsupported: absent}", "pass_2.unsupported", "'present'"),
+        ("pass_2: {unsupported_kinds_include: []}", "pass_2.unsupported_kinds_include", "at least"),
+        (
+            "pass_2: {unsupported_elements: [], unsupported: present}",
+            "pass_2",
+            "contradict each other",
+        ),
+        (
+            "pass_2: {missing_include: [{slot: TIME}]}",
+            "pass_2.missing_include.0.attribution",
+            "this",
+        ),
+        (
+            "pass_2: {missing_include: [{slot: TIME, attribution: ABSENT}]}",
+            "pass_2.missing_include.0.attribution",
+            "'PRESENT_IN_WINDOW'",
+        ),
+    ],
+)
+def test_an_expectation_that_cannot_be_read_or_met_is_refused(
+    tmp_path: Path, expected: str, key: str, wanted: str
+) -> None:
+    error = refusal(tmp_path, f"{ONE}  {expected}\n")
+    assert error.where.endswith(f"specimen one, key {key}")
+    assert wanted in error.wanted
+
+
+def test_all_keys_that_are_wrong_in_a_specimen_are_named(tmp_path: Path) -> None:
+    error = refusal(tmp_path, ONE.replace("id: one", "id: 1").replace("verdict: pass", "x: 1"))
+    assert error.where.endswith("specimen number 1, key id")
+    assert error.todo.endswith("Wrong there too: verdict, x.")
+
+
+def test_an_id_given_twice_is_refused(tmp_path: Path) -> None:
+    error = refusal(tmp_path, ONE + ONE.split("specimens:\n")[1])
+    assert error.where.endswith("specimen one, key id")
+    assert error.found == "the same id twice"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "nothing"),
+        ("just words", "str 'just words'"),
+        ("- id: one", "tuple"),
+        ("specimens: []\nmore: 1", "the keys specimens, more"),
+        ("gallery: []", "the keys gallery"),
+        ("specimens:", "nothing"),
+        ("specimens: []", "tuple ()"),
+        ("specimens: {id: one}", "dict"),
+        ("specimens: [one]", "str 'one'"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, found: str) -> None:
+    assert refusal(tmp_path, text).found.startswith(found)
+
+
+BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nspecimens: [*b, *b]"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        (BOMB, ":2", "an alias (*)"),
+        ("specimens: &loop [*loop]", ":1", "an alias (*)"),
+        ("[" * 100_000, ":1", "more than 20 levels"),
+        ("specimens: " + "[" * 30 + "]" * 30, ":1", "more than 20 levels"),
+        (ONE + "  verdict: fail\n", ":8", "the key 'verdict' twice"),
+        ("specimens: []\nspecimens: []", ":2", "the key 'specimens' twice"),
+        ("1: x", ":1", "the key 1, which is no text"),
+        ("[a]: x", ":1", "the key ('a',)"),
+        ("specimens: !!python/object/apply:os.getcwd []", ":1", "could not determine"),
+        ("specimens: []\n---\nspecimens: []", ":2", "but found another document"),
+        ("specimens: [", ":1", "expected"),
+        ("\tspecimens: []", ":1", "found character"),
+        ("specimens: 2026-02-31", "", "day"),
+        ("specimens: \x00", "", "special characters"),
+    ],
+)
+def test_hostile_or_broken_yaml_is_refused_with_its_line(
+    tmp_path: Path, text: str, line: str, found: str
+) -> None:
+    error = refusal(tmp_path, text)
+    assert error.where == f"{tmp_path / 'gallery.yaml'}{line}"
+    assert found in error.found
+
+
+def test_bytes_that_are_no_utf_8_are_refused_with_their_place(tmp_path: Path) -> None:
+    assert refusal(tmp_path, b"specimens: \xff").found == "a byte that is not UTF-8 at 11"
+
+
+def test_a_byte_order_mark_is_no_obstacle(tmp_path: Path) -> None:
+    path = tmp_path / "gallery.yaml"
+    path.write_text(ONE, encoding="utf-8-sig")
+    assert load_gallery(path).specimens[0].id == "one"
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CalibrationError, match="Name a gallery with --gallery"):
+        load_gallery(tmp_path / "nowhere.yaml")
+
+
+def test_an_error_shows_no_control_characters(tmp_path: Path) -> None:
+    error = refusal(tmp_path, ONE.replace("id: one", 'id: "\\e[2J"').replace("verdict", '"\\ev"'))
+    assert "\x1b" not in str(error)

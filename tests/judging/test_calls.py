@@ -1,0 +1,212 @@
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from evals.errors import CallTimeoutError, ExhaustedError, IsolationError, JudgeError
+from evals.judging.calls import LiveCalls, Sent
+from evals.judging.retry import RetryPolicy
+from evals.judging.transport import AttemptError, FailureKind
+from tests.judging.helpers import (
+    Clock,
+    Outcome,
+    ScriptedTransport,
+    message_for,
+    request_for,
+    settle,
+)
+
+ANSWER = message_for("{}")
+REQUEST = request_for("a")
+
+
+def failure(kind: FailureKind, **more: Any) -> AttemptError:
+    return AttemptError("HTTP 599 (no luck)", kind, **more)
+
+
+class Line:
+    """Live calls over a script, with a told clock and no jitter."""
+
+    def __init__(self, *outcomes: Outcome, attempts: int = 4, timeout_s: float = 60) -> None:
+        self.transport = ScriptedTransport(*outcomes)
+        self.clock = Clock()
+        policy = RetryPolicy(max_attempts=attempts, attempt_timeout_s=timeout_s, first_wait_s=2)
+        self.calls = LiveCalls(
+            self.transport, policy, 8, sleep=self.clock.sleep, clock=self.clock, chance=lambda: 0.0
+        )
+
+    async def call(self, conclusion: str = "a") -> Sent:
+        return await self.calls.call(request_for(conclusion), lambda: None)
+
+
+def run(test: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(test, 20))
+
+
+async def hang() -> str:
+    await asyncio.Event().wait()
+    return ANSWER
+
+
+def test_an_answer_at_once_is_one_attempt_with_the_params_as_they_are() -> None:
+    line = Line(ANSWER)
+    sent = run(line.call())
+    assert (sent.text, sent.attempts) == (ANSWER, 1)
+    assert line.transport.sent == [REQUEST.params]
+    assert (line.calls.calls, line.calls.attempts, line.calls.retries) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("kind", ["retry", "slow_down"])
+def test_transient_failures_are_retried_after_growing_waits(kind: FailureKind) -> None:
+    line = Line(failure(kind), failure(kind), failure(kind), ANSWER)
+    assert run(line.call()).attempts == 4
+    assert line.clock.slept_s == [1, 2, 4]
+    assert (line.calls.calls, line.calls.attempts, line.calls.retries) == (1, 4, 3)
+
+
+def test_the_wait_that_the_server_asked_for_is_honoured() -> None:
+    line = Line(failure("retry", retry_after_s=17), ANSWER)
+    run(line.call())
+    assert line.clock.slept_s == [17]
+
+
+def test_an_absurd_wait_is_cut_to_the_bound() -> None:
+    line = Line(failure("slow_down", retry_after_s=1e9), ANSWER)
+    run(line.call())
+    assert line.clock.now_s == 300
+
+
+def test_calls_exhaust_their_attempts_and_say_what_the_last_one_met() -> None:
+    line = Line(failure("retry"), attempts=3)
+    with pytest.raises(ExhaustedError, match=r"599.*judge\.example.*last of 3 attempts"):
+        run(line.call())
+    assert len(line.transport.sent) == 3
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "error"),
+    [
+        ([failure("retry"), failure("retry", timed_out=True)], CallTimeoutError),
+        ([failure("retry", timed_out=True), failure("retry")], ExhaustedError),
+    ],
+)
+def test_the_last_attempt_decides_between_timeout_and_exhausted(
+    outcomes: list[AttemptError], error: type[JudgeError]
+) -> None:
+    with pytest.raises(error):
+        run(Line(*outcomes, attempts=2).call())
+
+
+def test_a_silent_attempt_ends_at_its_deadline_and_is_made_again() -> None:
+    line = Line(hang, ANSWER, timeout_s=0.01)
+    assert run(line.call()).attempts == 2
+
+
+def test_a_call_that_never_gets_an_answer_in_time_is_a_timeout() -> None:
+    with pytest.raises(CallTimeoutError, match=r"within 0\.01 s.*last of 2"):
+        run(Line(hang, attempts=2, timeout_s=0.01).call())
+
+
+def test_a_timeout_from_elsewhere_is_not_taken_for_the_deadline() -> None:
+    async def breaks() -> str:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        run(Line(breaks).call())
+
+
+def test_a_200_that_is_no_message_is_retried() -> None:
+    line = Line("<html>busy</html>", ANSWER)
+    assert run(line.call()).attempts == 2
+    with pytest.raises(ExhaustedError, match="no Message"):
+        run(Line("<html>busy</html>", attempts=2).call())
+
+
+def test_a_refused_request_is_given_up_at_once_and_others_go_on() -> None:
+    async def test() -> None:
+        line = Line(failure("give_up"), ANSWER)
+        with pytest.raises(ExhaustedError, match="599"):
+            await line.call("a")
+        assert (await line.call("b")).attempts == 1
+
+    run(test())
+
+
+def test_after_a_refusal_for_the_whole_run_nothing_more_is_sent() -> None:
+    async def test() -> None:
+        line = Line(failure("stop_run"), ANSWER)
+        for conclusion in "abc":
+            with pytest.raises(ExhaustedError, match=r"judge\.example.*'claude-judge'.*API_KEY"):
+                await line.call(conclusion)
+        assert len(line.transport.sent) == 1
+        assert line.calls.attempts == 1
+
+    run(test())
+
+
+def test_calls_that_wait_for_their_retry_stop_with_the_run_too() -> None:
+    async def test() -> None:
+        line = Line(failure("retry"), failure("stop_run"), ANSWER)
+        results = await asyncio.gather(line.call("a"), line.call("b"), return_exceptions=True)
+        assert [type(each) for each in results] == [ExhaustedError] * 2
+        assert len(line.transport.sent) == 2
+
+    run(test())
+
+
+def test_one_refusal_for_overload_holds_all_callers_back() -> None:
+    async def test() -> None:
+        line = Line(failure("slow_down", retry_after_s=30), ANSWER)
+        starts: list[float] = []
+
+        async def timed(conclusion: str) -> None:
+            await line.call(conclusion)
+            starts.append(line.clock.now_s)
+
+        refused = asyncio.create_task(timed("a"))
+        await settle()
+        assert line.clock.slept_s == [30]
+        await asyncio.gather(*(timed(name) for name in "bcd"), refused)
+        assert starts == [30] * 4
+
+    run(test())
+
+
+def test_one_failure_of_another_kind_holds_nobody_else_back() -> None:
+    async def test() -> None:
+        line = Line(failure("retry", retry_after_s=30), ANSWER)
+        ended: list[str] = []
+
+        async def noted(conclusion: str) -> None:
+            await line.call(conclusion)
+            ended.append(conclusion)
+
+        await asyncio.gather(noted("a"), noted("b"))
+        assert ended == ["b", "a"]
+        assert line.clock.slept_s == [30]
+
+    run(test())
+
+
+def test_what_may_send_raises_ends_the_call_before_anything_is_sent() -> None:
+    def stop() -> None:
+        raise IsolationError("case", "a leak", "none", "Look.")
+
+    line = Line(ANSWER)
+    with pytest.raises(IsolationError):
+        run(line.calls.call(REQUEST, stop))
+    assert line.transport.sent == []
+
+
+def test_errors_carry_no_context_that_could_hold_a_request() -> None:
+    with pytest.raises(ExhaustedError) as caught:
+        run(Line(failure("give_up")).call())
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_closing_closes_the_transport() -> None:
+    line = Line(ANSWER)
+    run(line.calls.aclose())
+    assert line.transport.closed

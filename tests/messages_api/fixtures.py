@@ -1,0 +1,62 @@
+"""The local Messages API server as a pytest fixture: a process of its own, so that it does not
+share the tested process's interpreter lock.
+
+``from tests.messages_api.fixtures import messages_api, messages_api_process`` in a conftest.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.request import ProxyHandler, Request, build_opener
+
+import pytest
+
+SERVER = Path(__file__).with_name("server.py")
+_OPENER = build_opener(ProxyHandler({}))
+
+
+class MessagesApi:
+    """A running server."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+
+    def reset(
+        self,
+        *faults: str,
+        latency_s: float = 0.0,
+        headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Set faults (``overloaded:0.1``), latency and headers of errors; counters start at 0."""
+        settings = {"latency_s": latency_s, "faults": faults, "headers": dict(headers)}
+        self._control(json.dumps(settings).encode())
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counters since the last reset; see ``Counts`` in server.py."""
+        return self._control(None)
+
+    def _control(self, content: bytes | None) -> dict[str, Any]:
+        with _OPENER.open(Request(f"{self.url}/control", data=content), timeout=10) as response:
+            found: dict[str, Any] = json.load(response)
+            return found
+
+
+@pytest.fixture(scope="session")
+def messages_api_process() -> Iterator[MessagesApi]:
+    process = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield MessagesApi(int(process.stdout.readline()))
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture
+def messages_api(messages_api_process: MessagesApi) -> MessagesApi:
+    messages_api_process.reset()
+    return messages_api_process

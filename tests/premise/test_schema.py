@@ -1,0 +1,183 @@
+"""Answers are parsed strictly: nothing is coerced, filled in or guessed at."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evals.errors import InvalidOutputError, RefusedError, TruncatedError
+from evals.judging.response import JudgeResponse, parse_answer, schema_of
+from evals.premise.schema import AttributionAnswer, MinimalityAnswer, Pass1, Pass2
+from evals.records import Call
+
+Answers = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def response(make_call: Callable[..., Call]) -> Callable[..., JudgeResponse]:
+    def build(text: str, stop_reason: str | None = "end_turn") -> JudgeResponse:
+        return JudgeResponse(
+            text=text, stop_reason=stop_reason, call=make_call("premise.pass_1", "a" * 64)
+        )
+
+    return build
+
+
+def without(answer: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != key}
+
+
+def test_an_exact_answer_is_read(response: Callable[..., JudgeResponse], pass_1: Answers) -> None:
+    slots = [{"slot": "TIME", "why": "no date"}]
+    text = json.dumps(pass_1(unknown_slots=slots, decontextuality=1, labels=["a", "b"]))
+    answer = parse_answer(response(f"\n{text}\n"), Pass1)
+    assert [slot.slot for slot in answer.unknown_slots] == ["TIME"]
+    assert answer.decontextuality == 1.0
+    assert answer.labels == ("a", "b")
+
+
+def test_an_unknown_stop_reason_is_no_fault(
+    response: Callable[..., JudgeResponse], pass_1: Answers
+) -> None:
+    assert parse_answer(response(json.dumps(pass_1()), None), Pass1).force == "plan"
+
+
+@pytest.mark.parametrize("key", list(Pass1.model_fields))
+def test_a_missing_key_of_pass_1_is_invalid(
+    response: Callable[..., JudgeResponse], pass_1: Answers, key: str
+) -> None:
+    with pytest.raises(InvalidOutputError, match=f"{key}: Field required"):
+        parse_answer(response(json.dumps(without(pass_1(), key))), Pass1)
+
+
+@pytest.mark.parametrize("key", list(Pass2.model_fields))
+def test_a_missing_key_of_pass_2_is_invalid(
+    response: Callable[..., JudgeResponse], pass_2: Answers, key: str
+) -> None:
+    with pytest.raises(InvalidOutputError, match=f"{key}: Field required"):
+        parse_answer(response(json.dumps(without(pass_2(), key))), Pass2)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"decontextuality": "0.9"},
+        {"decontextuality": 1.01},
+        {"decontextuality": -0.1},
+        {"decontextuality": None},
+        {"decontextuality": True},
+        {"bundled": "false"},
+        {"bundled": 0},
+        {"labels": "vague"},
+        {"labels": [1]},
+        {"labels": None},
+        {"unknown_slots": {}},
+        {"unknown_slots": ["TIME"]},
+        {"unknown_slots": [{"slot": "TIME"}]},
+        {"unknown_slots": [{"slot": "TIME", "why": "x", "how": "y"}]},
+        {"reconstruction": None},
+        {"licensed_inference": "None."},
+        {"licensed_inference": "none"},
+        {"licensed_inference": " NONE"},
+        {"licensed_inference": "NONE."},
+        {"licensed_inference": " "},
+        {"licensed_inference": ""},
+        {"licensed_inference": None},
+    ],
+)
+def test_a_wrong_value_in_pass_1_is_invalid_and_named(
+    response: Callable[..., JudgeResponse], pass_1: Answers, changed: dict[str, Any]
+) -> None:
+    (key,) = changed
+    with pytest.raises(InvalidOutputError, match=key):
+        parse_answer(response(json.dumps(pass_1(**changed))), Pass1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"interpretation": "match"},
+        {"time_status": "PRESENT"},
+        {"time_status": None},
+        {"force_preserved": "true"},
+        {"missing": [{"slot": "TIME", "attribution": "UNKNOWN", "evidence": ""}]},
+        {"missing": [{"slot": "TIME", "attribution": "ABSENT_EVERYWHERE"}]},
+        {"unsupported_elements": [{"element": "x", "kind": "FABRICATION"}]},
+    ],
+)
+def test_a_wrong_value_in_pass_2_is_invalid_and_named(
+    response: Callable[..., JudgeResponse], pass_2: Answers, changed: dict[str, Any]
+) -> None:
+    (key,) = changed
+    with pytest.raises(InvalidOutputError, match=key):
+        parse_answer(response(json.dumps(pass_2(**changed))), Pass2)
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda text: f"```json\n{text}\n```",
+        lambda text: f"Here it is: {text}",
+        lambda text: f"{text}\n{text}",
+        lambda text: f"[{text}]",
+        json.dumps,
+        lambda text: text[:-1],
+        lambda _: "",
+        lambda _: "null",
+        lambda text: text.replace("0.9", "NaN"),
+        lambda text: text.replace("0.9", "1e999"),
+        lambda text: text[:-1] + ', "verdict": "pass"}',
+    ],
+)
+def test_anything_around_or_beside_the_object_is_invalid(
+    response: Callable[..., JudgeResponse], pass_1: Answers, dress: Callable[[str], str]
+) -> None:
+    with pytest.raises(InvalidOutputError):
+        parse_answer(response(dress(json.dumps(pass_1()))), Pass1)
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "error"),
+    [
+        ("refusal", RefusedError),
+        ("max_tokens", TruncatedError),
+        ("model_context_window_exceeded", TruncatedError),
+    ],
+)
+def test_a_refusal_or_a_cut_is_told_before_the_text_is_read(
+    response: Callable[..., JudgeResponse],
+    pass_1: Answers,
+    stop_reason: str,
+    error: type[Exception],
+) -> None:
+    with pytest.raises(error):
+        parse_answer(response(json.dumps(pass_1()), stop_reason), Pass1)
+
+
+@pytest.mark.parametrize("minimality", [-0.01, 1.5, "1", None])
+def test_a_minimality_outside_0_to_1_is_invalid(
+    response: Callable[..., JudgeResponse], minimality: object
+) -> None:
+    item = {"conclusion_id": "c", "claims": [], "padding": [], "minimality": minimality}
+    with pytest.raises(InvalidOutputError, match="minimality"):
+        parse_answer(response(json.dumps({"items": [item]})), MinimalityAnswer)
+
+
+@pytest.mark.parametrize("shape", [Pass1, Pass2, MinimalityAnswer, AttributionAnswer])
+def test_the_schema_sent_is_closed_and_asks_for_every_key(shape: type[Any]) -> None:
+    def check(node: object) -> int:
+        if isinstance(node, list):
+            return sum(check(item) for item in node)
+        if not isinstance(node, dict):
+            return 0
+        objects = 0
+        if "properties" in node:
+            assert node["additionalProperties"] is False
+            assert sorted(node["required"]) == sorted(node["properties"])
+            objects = 1
+        assert "$ref" not in node
+        return objects + sum(check(item) for item in node.values())
+
+    assert check(schema_of(shape)) >= 1
+    assert list(schema_of(shape)["properties"]) == list(shape.model_fields)

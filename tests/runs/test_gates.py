@@ -1,0 +1,161 @@
+from collections.abc import Callable
+
+import pytest
+
+from evals.errors import ConfigError
+from evals.metrics import Mean, Rate
+from evals.premise.row import ConclusionRow
+from evals.runs.gates import check_gates, parse_gate, parse_gates
+from evals.runs.summary import RunSummary, figures, gateable_metrics, metric_of, summarize
+
+MakeRow = Callable[..., ConclusionRow]
+
+
+@pytest.fixture
+def four_of_five(make_row: MakeRow) -> RunSummary:
+    """Four sound, one unsound, one unjudged."""
+    outcomes = [True, True, True, True, False, None]
+    return summarize([make_row(n, sound=sound) for n, sound in enumerate(outcomes)])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("pass_rate >= 0.8", "pass_rate >= 0.8"),
+        ("pass_rate>=0.8", "pass_rate >= 0.8"),
+        ("  unjudged_share  <=  .02 ", "unjudged_share <= 0.02"),
+        ("bundled_rate < 1", "bundled_rate < 1.0"),
+        ("mean_decontextuality > 0", "mean_decontextuality > 0.0"),
+        ("bad_timestamp_rate == 0.", "bad_timestamp_rate == 0.0"),
+        ("mean_molecular >= -1", "mean_molecular >= -1.0"),
+    ],
+)
+def test_a_gate_is_metric_operator_number(text: str, shown: str) -> None:
+    assert str(parse_gate(text)) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "another form"),
+        ("pass_rate", "another form"),
+        (">= 0.8", "another form"),
+        ("pass_rate 0.8", "another form"),
+        ("pass_rate >=", "another form"),
+        ("pass rate >= 0.8", "another form"),
+        ("pass_rate => 0.8", "the operator '=>'"),
+        ("pass_rate = 0.8", "the operator '='"),
+        ("pass_rate != 0.8", "the operator '!='"),
+        ("pass_rate >= 80%", "'80%' where the number belongs"),
+        ("pass_rate >= nan", "'nan' where the number belongs"),
+        ("pass_rate >= inf", "'inf' where the number belongs"),
+        ("pass_rate >= 1e-1", "'1e-1' where the number belongs"),
+        ("pass_rate >= 0,8", "'0,8' where the number belongs"),
+        ("pass_rate >= \u0660.\u0668", "'\u0660.\u0668' where the number belongs"),
+        ("pass_rate >= 0.8 and", "'0.8 and' where the number belongs"),
+        ("pass_rate >= 80", "the threshold 80"),
+        ("unjudged_share <= -0.1", "the threshold -0.1"),
+        ("pass_rates >= 0.8", "the metric pass_rates"),
+    ],
+)
+def test_anything_else_is_refused_with_what_was_found(text: str, found: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_gate(text)
+    assert caught.value.found == found
+    assert caught.value.where == f"gate {text.strip()!r}"
+
+
+def test_an_unknown_metric_is_answered_with_the_closest_and_the_list() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_gate("decontextuality_mean >= 0.5")
+    assert "Did you mean mean_decontextuality?" in caught.value.todo
+    assert "bad_timestamp_rate, bundled_rate" in caught.value.wanted
+
+
+def test_control_characters_of_a_gate_do_not_reach_the_terminal() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_gate("\x1b[2Jx >= 0.5")
+    assert "\x1b" not in str(caught.value)
+
+
+def test_several_gates_keep_their_order() -> None:
+    gates = parse_gates(["pass_rate >= 0.5", "bundled_rate <= 0.5"])
+    assert [gate.metric for gate in gates] == ["pass_rate", "bundled_rate"]
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("pass_rate >= 0.8", True),
+        ("pass_rate <= 0.8", True),
+        ("pass_rate == 0.8", True),
+        ("pass_rate > 0.8", False),
+        ("pass_rate < 0.8", False),
+        ("pass_rate >= 0.81", False),
+        ("pass_rate <= 0.79", False),
+        ("pass_rate == 0.9", False),
+        ("pass_rate > 0.79", True),
+        ("pass_rate < 0.81", True),
+    ],
+)
+def test_a_gate_compares_the_metric_with_its_threshold(
+    four_of_five: RunSummary, text: str, *, passed: bool
+) -> None:
+    (result,) = check_gates([parse_gate(text)], four_of_five)
+    assert (result.passed, result.metric_value, result.gate) == (passed, 0.8, text)
+    assert result.why == f"pass_rate is 0.8, {'as wanted' if passed else 'which falls short'}"
+
+
+@pytest.mark.parametrize("sign", [">=", "<=", ">", "<", "=="])
+def test_a_null_metric_fails_whatever_the_operator(make_row: MakeRow, sign: str) -> None:
+    summary = summarize([make_row(n, sound=None) for n in range(3)])
+    (result,) = check_gates([parse_gate(f"pass_rate {sign} 0")], summary)
+    assert (result.passed, result.metric_value) == (False, None)
+    assert result.why == "pass_rate is null: none judged, 3 unjudged"
+
+
+def test_a_gate_on_an_instrument_that_did_not_run_fails() -> None:
+    (result,) = check_gates([parse_gate("pass_rate >= 0")], summarize([]))
+    assert not result.passed
+    assert result.why == "pass_rate is null: the run has no premise rows"
+
+
+def test_every_rate_and_mean_of_the_summary_can_be_gated() -> None:
+    assert set(gateable_metrics()) == {
+        "pass_rate",
+        "mean_decontextuality",
+        "mean_minimality",
+        "mean_molecular",
+        "bundled_rate",
+        "bad_timestamp_rate",
+        "token_range_rate",
+        "unjudged_share",
+    }
+    assert gateable_metrics()["pass_rate"] == ("premise", Rate)
+    assert gateable_metrics()["mean_molecular"] == ("premise", Mean)
+
+
+def test_figures_are_the_values_and_null_where_nothing_was_judged(
+    four_of_five: RunSummary,
+) -> None:
+    values = figures(four_of_five)
+    assert values["pass_rate"] == pytest.approx(4 / 5)
+    assert values["mean_decontextuality"] == pytest.approx((4 * 0.9 + 0.3) / 5)
+    assert values["unjudged_share"] == pytest.approx(1 / 6)
+    assert values["mean_minimality"] is None
+    assert set(figures(summarize([])).values()) == {None}
+
+
+def test_a_metric_carries_its_denominator(four_of_five: RunSummary) -> None:
+    metric = metric_of(four_of_five, "pass_rate")
+    assert isinstance(metric, Rate)
+    assert (metric.hits, metric.n, metric.unjudged) == (4, 5, 1)
+
+
+def test_the_order_of_the_rows_does_not_matter(make_row: MakeRow) -> None:
+    rows = [make_row(n, sound=sound) for n, sound in enumerate([True, False, None, True])]
+    assert summarize(rows) == summarize(rows[::-1])
+
+
+def test_no_rows_make_a_summary_of_nothing() -> None:
+    assert summarize([]).premise is None
