@@ -71,6 +71,11 @@ class LiveCalls:
         """HTTP attempts running now."""
         return self._limiter.in_flight
 
+    @property
+    def limit(self) -> int:
+        """HTTP attempts allowed at once now: fewer than ``max_in_flight`` after an overload."""
+        return self._limiter.limit
+
     async def call(self, request: JudgeRequest, may_send: Callable[[], None]) -> Sent:
         """Send ``request`` until it is answered.
 

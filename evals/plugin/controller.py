@@ -1,8 +1,9 @@
 """The hooks of the process that runs the evaluations: the only process, or xdist's controller."""
 
 import signal
+import textwrap
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -23,7 +24,6 @@ class Controller:
         """Take the run; pytest has parsed its options."""
         self.run = run
         self._config = config
-        self._with_xdist = config.pluginmanager.hasplugin("dsession")
         self._interrupted = False
         self._failures = 0
 
@@ -31,6 +31,11 @@ class Controller:
     def catalog(self) -> Catalog:
         """The cases of the run."""
         return self.run.catalog
+
+    @property
+    def _with_xdist(self) -> bool:
+        # Asked late: xdist registers itself after this plugin is configured.
+        return self._config.pluginmanager.hasplugin("dsession")
 
     def row(self, node_id: str) -> Row:
         """Wait for an item's row; see ``Pool.row``."""
@@ -40,9 +45,9 @@ class Controller:
         """Say who judges, and whether that judge is calibrated."""
         config, calibration = self.run.config, self.run.calibration
         state = "calibrated" if calibration.calibrated else "NOT CALIBRATED"
+        judge = f"{for_terminal(config.judge_model)}, reasoning {config.reasoning}"
         return [
-            f"judge: {for_terminal(config.judge_model)}, reasoning {config.reasoning};"
-            f" {config.judge_mode_why}",
+            f"judge: {judge}; {config.judge_mode_why}",
             f"calibration: {state}; {for_terminal(calibration.why)}",
             f"run: {config.run_id}; answers are kept in {for_terminal(str(config.store_path))}",
         ]
@@ -62,9 +67,7 @@ class Controller:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge in the background while pytest runs the tests, and never longer."""
         option = session.config.option
-        if option.collectonly or (
-            session.testsfailed and not option.continue_on_collection_errors
-        ):
+        if option.collectonly or (session.testsfailed and not option.continue_on_collection_errors):
             return (yield)
         # SIGTERM would end pytest at once, without a report; as SIGINT it closes the record.
         previous = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -150,9 +153,13 @@ class Controller:
         if self.run.config.require_calibration and not calibration.calibrated:
             self._stop(StopRunError(EXIT_UNCALIBRATED, f"Not calibrated: {calibration.why}"))
 
-    def _stop(self, stop: StopRunError) -> None:
+    def _stop(self, stop: StopRunError) -> NoReturn:
         self.run.close()
-        HtmlPage.withdraw(self._config, self.run.config.run_dir)
+        HtmlPage.withdraw(self._config)
+        text = textwrap.fill(str(stop), 80, break_long_words=False, break_on_hyphens=False)
         if stop.code == pytest.ExitCode.USAGE_ERROR:
-            raise pytest.UsageError(str(stop)) from stop
-        pytest.exit(str(stop), returncode=stop.code)
+            raise pytest.UsageError(text) from stop
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.write_line(f"\n{text}")
+        pytest.exit("nothing was judged", returncode=stop.code)

@@ -5,13 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
 from evals.plugin.run import EvalRun
 from evals.premise.row import ConclusionRow
 from evals.report.page import headline_html
-from evals.report.rows import empty_cells, filter_css, filter_outcomes, header_cells, row_cells
+from evals.report.rows import (
+    REPORT_PAGE,
+    empty_cells,
+    filter_css,
+    filter_outcomes,
+    header_cells,
+    row_cells,
+)
 
-REPORT_PAGE = "report.html"
+_OWNER_ONLY = 0o600
 
 
 class HtmlPage:
@@ -34,13 +42,11 @@ class HtmlPage:
         config.pluginmanager.register(cls(run))
 
     @staticmethod
-    def withdraw(config: pytest.Config, run_dir: Path) -> None:
+    def withdraw(config: pytest.Config) -> None:
         """Leave no page of a run that stopped before its first test."""
         for plugin in config.pluginmanager.get_plugins():
-            if type(plugin).__name__ in {"SelfContainedReport", "Report"}:
+            if isinstance(plugin, BaseReport):
                 config.pluginmanager.unregister(plugin)
-        if run_dir.is_dir() and not any(run_dir.iterdir()):
-            run_dir.rmdir()
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Name the page, and give every recorded outcome its own filter."""
@@ -67,8 +73,22 @@ class HtmlPage:
                 self._outcomes[row.outcome]["value"] += 1
         cells[:] = [*map(str, own), result, test_id, duration]
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Make the page private like the rest of the record: it quotes what people said."""
+        path = Path(config.option.htmlpath)
+        if path.is_file():
+            path.chmod(_OWNER_ONLY)
+        remove_if_empty(self._run.config.run_dir)
+
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Put the headline above the table."""
         prefix.append(f"<style>{filter_css()}</style>")
         if self._run.info is not None and self._run.summary is not None:
             prefix.append(headline_html(self._run.info, self._run.summary))
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove the folder that pytest-html made for the page of a run that never began."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()

@@ -25,6 +25,7 @@ from evals.runs.provenance import GitState, git_state
 from evals.runs.record import RunInfo, RunWriter
 from evals.runs.summary import RunSummary, summarize
 
+
 class StopRunError(Exception):
     """The run ends before its first test; ``code`` is the exit code, the text says why."""
 
@@ -243,7 +244,7 @@ class EvalRun:
             )
             raise StopRunError(0, text)
         share = self._share_without_answers()
-        if 0 < self.config.allow_unjudged and share <= self.config.allow_unjudged:
+        if self.config.allow_unjudged > 0 and share <= self.config.allow_unjudged:
             return
         text = (
             f"Recorded mode has no answer to {len(missing)} requests ({listed}) of"

@@ -93,7 +93,7 @@ def test_pass_1_meets(pass_1: MakePass1, expected: dict[str, Any], said: dict[st
         ),
     ],
 )
-def test_pass_1_falls_short(  # noqa: PLR0917  one row of the table
+def test_pass_1_falls_short(
     pass_1: MakePass1,
     expected: dict[str, Any],
     said: dict[str, Any],

@@ -150,7 +150,7 @@ def test_all_that_is_judged_or_asserted_changes_the_hash(
         ('"2026-01-20T11:00:00Z"', '"2026-13-20T11:00"', "window.0.at", "'2026-13", "month"),
     ],
 )
-def test_an_error_names_specimen_key_what_was_found_and_what_was_wanted(  # noqa: PLR0917  one row of the table
+def test_an_error_names_specimen_key_what_was_found_and_what_was_wanted(
     tmp_path: Path, old: str, new: str, key: str, found: str, wanted: str
 ) -> None:
     assert old in ONE

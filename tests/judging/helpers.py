@@ -107,3 +107,24 @@ class Clock:
         until_s = self.now_s + seconds
         await asyncio.sleep(0)
         self.now_s = max(self.now_s, until_s)
+
+
+class HeldClock(Clock):
+    """Time that passes only when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sleepers: list[tuple[float, asyncio.Event]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept_s.append(seconds)
+        awake = asyncio.Event()
+        self._sleepers.append((self.now_s + seconds, awake))
+        await awake.wait()
+
+    async def pass_to(self, now_s: float) -> None:
+        self.now_s = now_s
+        for until_s, awake in self._sleepers:
+            if until_s <= now_s:
+                awake.set()
+        await settle()

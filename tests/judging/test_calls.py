@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from evals.judging.retry import RetryPolicy
 from evals.judging.transport import AttemptError, FailureKind
 from tests.judging.helpers import (
     Clock,
+    HeldClock,
     Outcome,
     ScriptedTransport,
     message_for,
@@ -28,9 +30,15 @@ def failure(kind: FailureKind, **more: Any) -> AttemptError:
 class Line:
     """Live calls over a script, with a told clock and no jitter."""
 
-    def __init__(self, *outcomes: Outcome, attempts: int = 4, timeout_s: float = 60) -> None:
+    def __init__(
+        self,
+        *outcomes: Outcome,
+        attempts: int = 4,
+        timeout_s: float = 60,
+        clock: Clock | None = None,
+    ) -> None:
         self.transport = ScriptedTransport(*outcomes)
-        self.clock = Clock()
+        self.clock = clock or Clock()
         policy = RetryPolicy(max_attempts=attempts, attempt_timeout_s=timeout_s, first_wait_s=2)
         self.calls = LiveCalls(
             self.transport, policy, 8, sleep=self.clock.sleep, clock=self.clock, chance=lambda: 0.0
@@ -155,36 +163,34 @@ def test_calls_that_wait_for_their_retry_stop_with_the_run_too() -> None:
     run(test())
 
 
-def test_one_refusal_for_overload_holds_all_callers_back() -> None:
+@pytest.mark.parametrize(("kind", "sent"), [("slow_down", 1), ("retry", 4)])
+def test_overload_holds_all_callers_back_and_other_failures_hold_nobody_else(
+    kind: FailureKind, sent: int
+) -> None:
     async def test() -> None:
-        line = Line(failure("slow_down", retry_after_s=30), ANSWER)
-        starts: list[float] = []
-
-        async def timed(conclusion: str) -> None:
-            await line.call(conclusion)
-            starts.append(line.clock.now_s)
-
-        refused = asyncio.create_task(timed("a"))
+        clock = HeldClock()
+        line = Line(failure(kind, retry_after_s=30), ANSWER, clock=clock)
+        tasks = [asyncio.create_task(line.call("a"))]
         await settle()
-        assert line.clock.slept_s == [30]
-        await asyncio.gather(*(timed(name) for name in "bcd"), refused)
-        assert starts == [30] * 4
+        tasks += [asyncio.create_task(line.call(name)) for name in "bcd"]
+        await settle()
+        await clock.pass_to(29)
+        assert len(line.transport.sent) == sent
+        await clock.pass_to(30)
+        assert [(await each).attempts for each in tasks] == [2, 1, 1, 1]
 
     run(test())
 
 
-def test_one_failure_of_another_kind_holds_nobody_else_back() -> None:
+def test_overload_halves_what_runs_at_once_and_successes_bring_it_back() -> None:
     async def test() -> None:
-        line = Line(failure("retry", retry_after_s=30), ANSWER)
-        ended: list[str] = []
-
-        async def noted(conclusion: str) -> None:
-            await line.call(conclusion)
-            ended.append(conclusion)
-
-        await asyncio.gather(noted("a"), noted("b"))
-        assert ended == ["b", "a"]
-        assert line.clock.slept_s == [30]
+        line = Line(failure("slow_down", retry_after_s=0), failure("give_up"), ANSWER)
+        limits = []
+        for name in "abcdef":
+            with suppress(ExhaustedError):
+                await line.call(name)
+            limits.append(line.calls.limit)
+        assert limits == [4, 5, 6, 7, 8, 8]
 
     run(test())
 

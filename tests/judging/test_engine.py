@@ -15,7 +15,7 @@ from evals.errors import (
 )
 from evals.judging.calls import LiveCalls
 from evals.judging.engine import JudgeEngine
-from evals.judging.isolation import ForbiddenText, Guard, strings_of, strings_of
+from evals.judging.isolation import ForbiddenText, Guard, strings_of
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
 from evals.judging.response import JudgeResponse

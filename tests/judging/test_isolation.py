@@ -346,7 +346,7 @@ def test_a_request_as_it_should_be_costs_no_search() -> None:
 def test_what_is_neither_instruction_nor_conclusion_is_a_leak_though_no_line_is_known() -> None:
     guard, params = blind(OWN, (LONG,), (SIBLING,))
     in_a_second_block(params, "Think twice.")
-    with pytest.raises(IsolationError, match="'Think twice.' in a blind request"):
+    with pytest.raises(IsolationError, match=r"'Think twice\.' in a blind request"):
         guard.check(params)
 
 

@@ -272,7 +272,7 @@ def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
         ("run.json", b'"run_id"', b"run_id", "", "Invalid JSON"),
     ],
 )
-def test_anything_else_is_an_error_with_file_and_line(  # noqa: PLR0917  one row of the table
+def test_anything_else_is_an_error_with_file_and_line(
     written: Path, name: str, old: bytes, new: bytes, where: str, found: str
 ) -> None:
     assert old in (written / name).read_bytes()
