@@ -1,7 +1,6 @@
 """The page of cases in a real browser, opened from a file."""
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,42 +16,15 @@ from evals.premise.row import ConclusionRow
 from evals.records import Unjudged, Window
 from evals.report.cases import PAGE_CASES, write_cases
 from evals.runs.record import RunInfo
+from tests.browser.chromium import browser, needs_chromium
 
 MakeRow = Callable[..., ConclusionRow]
 MakeWindow = Callable[..., Window]
 MakeInfo = Callable[..., RunInfo]
 Open = Callable[..., webdriver.Chrome]
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-CHROMEDRIVER = shutil.which("chromedriver")
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or CHROMEDRIVER is None, reason="chromium and chromedriver are not installed"
-)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    assert CHROMIUM is not None
-    options.binary_location = CHROMIUM
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    options.set_capability("unhandledPromptBehavior", "ignore")
-    driver = webdriver.Chrome(options, webdriver.ChromeService(CHROMEDRIVER))
-    yield driver
-    driver.quit()
+__all__ = ["browser"]
+pytestmark = needs_chromium
 
 
 @pytest.fixture
