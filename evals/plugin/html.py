@@ -59,7 +59,7 @@ class HtmlPage:
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Title the columns: ours, then pytest's result, test id and duration."""
         result, test_id, duration, _ = cells
-        result = re.sub(r">Result<", ">Test<", result)
+        result = re.sub(r">Result<", ">pytest<", result)
         cells[:] = [*map(str, header_cells()), result, test_id, duration]
 
     def pytest_html_results_table_row(self, report: pytest.TestReport, cells: list[str]) -> None:

@@ -1,5 +1,6 @@
 """The command line: its options, and the one run configuration made of them."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -214,7 +215,7 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         )
     default_model = DEFAULT_JUDGE_MODEL if mode == "live" else RECORDED_JUDGE_MODEL
     values: dict[str, Any] = {
-        "trace_paths": tuple(option.eval_traces or (SAMPLE_TRACE,)),
+        "trace_paths": tuple(option.eval_traces or (_sample(config),)),
         "trace_format": option.eval_trace_format,
         "skip_bad_records": option.eval_skip_bad,
         "dataset_shape": option.eval_dataset_shape,
@@ -243,6 +244,11 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         return RunConfig(**values)
     except ValidationError as error:
         raise _config_error(error) from error
+
+
+def _sample(config: pytest.Config) -> Path:
+    # Relative, so that a report of the sample says the same on every machine.
+    return Path(os.path.relpath(SAMPLE_TRACE, config.invocation_params.dir))
 
 
 def _config_error(error: ValidationError) -> ConfigError:

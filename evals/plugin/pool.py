@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 
-from evals.errors import IsolationError, WrongModelError
+from evals.errors import EvalError, IsolationError, WrongModelError
 from evals.judging.case import Case, Row, RunContext
 from evals.judging.engine import JudgeEngine
 
@@ -132,17 +132,26 @@ class Pool:
                 continue
             try:
                 row = await case.evaluate(judge, self._context)
+                self._on_row(key, row)
             except asyncio.CancelledError:
                 future.set_exception(CancelledError())
                 raise
             except Exception as error:  # noqa: BLE001  raised again in the test that waits
+                self._fail(key, error)
                 if isinstance(error, IsolationError | WrongModelError):
                     self._cancel_queued(error)
-                self._on_row(key, error)
-                future.set_exception(error)
             else:
-                self._on_row(key, row)
                 future.set_result(row)
+
+    def _fail(self, key: str, error: Exception) -> None:
+        # The waiting test first: what ``on_row`` may raise in turn must not keep it waiting.
+        self._futures[key].set_exception(error)
+        try:
+            self._on_row(key, error)
+        except EvalError:
+            # Nothing can be delivered any more, as when the disk is full: the rest is given up.
+            while self._queue:
+                self._futures[self._queue.popleft()[0]].cancel()
 
     def _cancel_queued(self, error: Exception | None = None) -> None:
         while self._queue:
@@ -151,8 +160,7 @@ class Pool:
             if error is None:
                 future.cancel()
             elif future.set_running_or_notify_cancel():
-                self._on_row(key, error)
-                future.set_exception(error)
+                self._fail(key, error)
 
     def _stop(self) -> None:
         self._closing = self._loop.create_task(self._wind_down())

@@ -76,7 +76,7 @@ class EvalRun:
 
         Raises:
             StopRunError: recorded mode lacks answers, or they were exported.
-            EvalError: the store or the recordings cannot be opened.
+            EvalError: the store, the recordings or the run's folder cannot be opened.
         """
         cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
         self._selected = tuple(node_id for node_id, _ in cases)
@@ -96,16 +96,20 @@ class EvalRun:
         )
         self._pool = pool
         assert pool.engine is not None  # raises here what opening it raised
-        pool.submit(cases)
-        if self.config.judge_mode == "recorded":
+        if self.config.judge_mode == "live":
+            self._open_record()  # before the first call: an unwritable folder must cost nothing
+            pool.submit(cases)
+        else:
+            pool.submit(cases)
             pool.wait_all()
             self._stop_without_answers()
-        if any(self.catalog.suite(node_id).recorded for node_id in self._selected):
             self._open_record()
         self._running = True
 
     def row(self, node_id: str) -> Row:
         """Wait for an item's row; see ``Pool.row``."""
+        if node_id in self.rows:  # a plugin that runs an item again finds it as it was
+            return self.rows[node_id]
         assert self._pool is not None
         return self._pool.row(node_id)
 
@@ -189,6 +193,8 @@ class EvalRun:
         return sum(self.catalog.suite(node_id).recorded for node_id in self._selected)
 
     def _open_record(self) -> None:
+        if not self._recorded_selected():
+            return
         self._writer = RunWriter(self.config.run_dir)
         self._writer.start(self._info(ended_at=None, complete=False))
         for trace in self.catalog.inputs.traces:
