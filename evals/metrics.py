@@ -3,6 +3,7 @@
 Source of the intervals: Wilson (1927) for rates; percentile bootstrap (Efron 1979) for means.
 """
 
+import importlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -48,9 +49,14 @@ class Histogram(Record):
     unjudged: int
 
 
+def load_statistics() -> None:
+    """Import the statistics library, about a second: for a moment when nothing waits for it."""
+    importlib.import_module("scipy.stats")
+
+
 def rate_of(outcomes: Iterable[bool | None]) -> Rate:
     """Return the share of True; None stands for an unjudged item."""
-    from scipy.stats import binomtest  # noqa: PLC0415  half a second, only where a metric is made
+    from scipy.stats import binomtest  # noqa: PLC0415  a second, only where a metric is made
 
     listed = list(outcomes)
     judged = [outcome for outcome in listed if outcome is not None]

@@ -54,6 +54,8 @@ class Controller:
 
     def pytest_sessionstart(self) -> None:
         """Read the inputs; a bad one is a usage error with one message."""
+        if not self._config.option.collectonly:
+            self.run.open()
         try:
             self.catalog.load()
         except EvalError as error:
@@ -129,6 +131,7 @@ class Controller:
 
     def pytest_unconfigure(self) -> None:
         """Clear what the workers read, now that they are gone."""
+        self.run.close()
         self.run.forget_deliveries()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

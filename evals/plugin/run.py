@@ -14,6 +14,7 @@ from evals.judging.engine import open_engine
 from evals.judging.exchange import export_requests
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
+from evals.metrics import load_statistics
 from evals.plugin.catalog import Catalog
 from evals.plugin.pool import Pool
 from evals.plugin.worker import ABORTED, row_message
@@ -67,19 +68,8 @@ class EvalRun:
         self._writer: RunWriter | None = None
         self._started_at = datetime.now(UTC)
 
-    def start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
-        """Open the judge and evaluate the selected items.
-
-        Args:
-            node_ids: items after selection, in test order; others than ours are passed over.
-            for_workers: put every row into the store too, where xdist's workers wait for it.
-
-        Raises:
-            StopRunError: recorded mode lacks answers, or they were exported.
-            EvalError: the store, the recordings or the run's folder cannot be opened.
-        """
-        cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
-        self._selected = tuple(node_id for node_id, _ in cases)
+    def open(self) -> None:
+        """Open the judge in the background: its imports overlap with reading and collecting."""
         context = RunContext(
             run_id=self.config.run_id,
             bench_version=BENCH_VERSION,
@@ -90,18 +80,33 @@ class EvalRun:
             ),
             over_inference_fails=self.config.over_inference_fails,
         )
-        self._for_workers = for_workers
-        pool = Pool(
+        self._pool = Pool(
             lambda: open_engine(self.config), context, self.config.max_in_flight, self._on_row
         )
-        self._pool = pool
-        assert pool.engine is not None  # raises here what opening it raised
+
+    def start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
+        """Evaluate the selected items.
+
+        Args:
+            node_ids: items after selection, in test order; others than ours are passed over.
+            for_workers: put every row into the store too, where xdist's workers wait for it.
+
+        Raises:
+            StopRunError: recorded mode lacks answers, or they were exported.
+            EvalError: the store, the recordings or the run's folder cannot be opened.
+        """
+        assert self._pool is not None
+        assert self._pool.engine is not None  # raises here what opening it raised
+        cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
+        self._selected = tuple(node_id for node_id, _ in cases)
+        self._for_workers = for_workers
         if self.config.judge_mode == "live":
             self._open_record()  # before the first call: an unwritable folder must cost nothing
-            pool.submit(cases)
+            self._pool.submit(cases)
+            load_statistics()  # here, while the first calls are under way
         else:
-            pool.submit(cases)
-            pool.wait_all()
+            self._pool.submit(cases)
+            self._pool.wait_all()
             self._stop_without_answers()
             self._open_record()
         self._running = True
