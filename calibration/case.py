@@ -4,15 +4,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from calibration.expectations import check_pass_1, check_pass_2, check_verdict
+from calibration.expectations import (
+    check_attribution,
+    check_pass_1,
+    check_pass_2,
+    check_verdict,
+)
 from calibration.specimen import Specimen
 from evals.errors import JudgeError
+from evals.judging.asking import CallLog
 from evals.judging.case import Row, RunContext
 from evals.judging.response import Judge
-from evals.premise.ask import CallLog, ask_pass_1, ask_pass_2
+from evals.premise.ask import ask_pass_1, ask_pass_2
 from evals.premise.case import PremiseCase
-from evals.premise.judge import provenance_of
-from evals.premise.render import PremisePrompts, WindowTexts
+from evals.premise.judge import Passes, attribute_missing, provenance_of
+from evals.premise.render import PURPOSES, PremisePrompts, WindowTexts
+from evals.premise.row import AttributedSlot
 from evals.premise.schema import Pass1, Pass2
 from evals.premise.verdict import Verdict, verdict_of
 from evals.records import Provenance, Unjudged
@@ -40,6 +47,9 @@ class SpecimenRow(Row):
     """None where pass 1 was asked alone, or there is no answer."""
     verdict: Verdict | None
     """As ``pass_2``."""
+    missing: tuple[AttributedSlot, ...]
+    """As a conclusion's row has it: pass 2's missing slots, with the attribution search's word on
+    absent ones where it ran. Empty, too, where the row is unjudged or pass 1 was asked alone."""
     mismatches: tuple[Mismatch, ...]
     """What was not met; of the answers that there are, where the row is unjudged."""
 
@@ -66,6 +76,8 @@ class _Answers:
     pass_1: Pass1 | None = None
     pass_2: Pass2 | None = None
     verdict: Verdict | None = None
+    missing: tuple[AttributedSlot, ...] | None = None
+    """None where there was no attribution, or no answer to its search."""
     unjudged: Unjudged | None = None
 
 
@@ -90,15 +102,17 @@ class SpecimenCase:
         return PremiseCase(WindowTexts(window), window.conclusions[0], self.prompts)
 
     async def evaluate(self, judge: Judge, context: RunContext) -> SpecimenRow:
-        """Ask pass 1 and, in mode ``both_passes``, pass 2; compare with what is expected.
+        """Ask pass 1 and, in mode ``both_passes``, pass 2 and the attribution; compare.
 
-        Never raises ``JudgeError``: that becomes an unjudged row.
+        Never raises ``JudgeError``: that becomes an unjudged row. That goes for the attribution
+        search too, without which a trace's conclusion keeps its verdict: a hard assert needs an
+        answer.
 
         Raises:
             IsolationError: see ``Judge.ask``.
             WrongModelError: see ``Judge.ask``.
         """
-        log = CallLog(judge)
+        log = CallLog(judge, PURPOSES)
         answers = await self._ask(log, context)
         return SpecimenRow(
             kind="specimen",
@@ -113,6 +127,7 @@ class SpecimenCase:
             pass_1=answers.pass_1,
             pass_2=answers.pass_2,
             verdict=answers.verdict,
+            missing=answers.missing or (),
             mismatches=self._mismatches(answers),
         )
 
@@ -128,7 +143,10 @@ class SpecimenCase:
         except JudgeError as error:
             return _Answers(pass_1.answer, unjudged=Unjudged.of(error))
         verdict = verdict_of(pass_1.answer, pass_2.answer, over_inference_fails=ADJUDICATED_POLICY)
-        return _Answers(pass_1.answer, pass_2.answer, verdict)
+        passes = Passes(pass_1.answer, pass_2.answer, verdict, None)
+        found = await attribute_missing(self.premise_case, passes, log, context.settings)
+        missing = found.missing if found.unjudged is None else None
+        return _Answers(pass_1.answer, pass_2.answer, verdict, missing, found.unjudged)
 
     def _mismatches(self, answers: _Answers) -> tuple[Mismatch, ...]:
         found: tuple[Mismatch, ...] = ()
@@ -138,6 +156,8 @@ class SpecimenCase:
             found += check_pass_2(self.specimen, answers.pass_2)
         if answers.verdict is not None:
             found += check_verdict(self.specimen, answers.verdict)
+        if answers.verdict is not None and answers.missing is not None:
+            found += check_attribution(self.specimen, answers.verdict, answers.missing)
         return found
 
     def _provenance(self, context: RunContext) -> Provenance:

@@ -1,28 +1,13 @@
 """What a specimen expects, against what the judge said. Empty: all met."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from calibration.specimen import Specimen
-from evals.premise.schema import NO_INFERENCE, Pass1, Pass2
+from calibration.specimen import ExpectedMissing, Specimen
+from evals.premise.row import AttributedSlot
+from evals.premise.schema import NO_INFERENCE, MissingSlot, Pass1, Pass2
+from evals.premise.slots import slot_name
 from evals.premise.verdict import Verdict
 from evals.runs.calibration import Mismatch
-
-_WRAPPED = re.compile(r"UNKNOWN\s*\((.*)\)", re.IGNORECASE | re.DOTALL)
-_TAIL = re.compile(r"[(:].*", re.DOTALL)
-_JOINTS = re.compile(r"[\s_/-]+")
-
-
-def slot_name(slot: str) -> str:
-    """Return the bare name of a slot, for comparison.
-
-    The vocabulary is free text, so dressing is undone and nothing else: case; spaces, hyphens and
-    slashes for ``_``; the wrapper ``UNKNOWN(…)``; an explanation in brackets or after a colon.
-    ``Object or content (what to)`` is OBJECT_OR_CONTENT; ``OBJECT`` is not.
-    """
-    wrapped = _WRAPPED.fullmatch(slot.strip())
-    bare = _TAIL.sub("", wrapped[1] if wrapped else slot)
-    return _JOINTS.sub("_", bare.strip()).strip("_").upper()
 
 
 def check_pass_1(specimen: Specimen, said: Pass1) -> tuple[Mismatch, ...]:
@@ -51,6 +36,24 @@ def check_verdict(specimen: Specimen, said: Verdict) -> tuple[Mismatch, ...]:
     return (Mismatch(expectation="verdict", wanted=specimen.verdict, said=given),)
 
 
+def check_attribution(
+    specimen: Specimen, verdict: Verdict, said: tuple[AttributedSlot, ...]
+) -> tuple[Mismatch, ...]:
+    """Compare the missing slots, as they stand after the search, with ``attribution``.
+
+    Only a failure is attributed (1.4): a conclusion that the judge passes meets none of it,
+    whatever pass 2 read in the window, since nothing was searched for it.
+    """
+    wanted = specimen.attribution or ()
+    if verdict.sound:
+        given, unmet = "nothing: it passes, so there is no failure to attribute", list(wanted)
+    else:
+        given, unmet = _words(_named(said)), _unnamed(wanted, said)
+    return tuple(
+        Mismatch(expectation="attribution", wanted=_among_them(item), said=given) for item in unmet
+    )
+
+
 def _pass_1(specimen: Specimen, said: Pass1) -> Iterator[Mismatch]:
     wanted = specimen.pass_1
     slots = [slot.slot for slot in said.unknown_slots]
@@ -76,7 +79,6 @@ def _pass_2(specimen: Specimen, said: Pass2) -> Iterator[Mismatch]:
     wanted = specimen.pass_2
     unsupported = [f"{item.kind} {item.element!r}" for item in said.unsupported_elements]
     kinds = {item.kind for item in said.unsupported_elements}
-    missing = [(slot_name(item.slot), item.attribution) for item in said.missing]
     if wanted.interpretation not in {None, said.interpretation}:
         yield _of_pass_2("interpretation", wanted.interpretation, said.interpretation)
     if wanted.force_preserved not in {None, said.force_preserved}:
@@ -90,10 +92,23 @@ def _pass_2(specimen: Specimen, said: Pass2) -> Iterator[Mismatch]:
     for kind in wanted.unsupported_kinds_include or ():
         if kind not in kinds:
             yield _of_pass_2("unsupported_kinds_include", f"{kind} among them", unsupported)
-    for item in wanted.missing_include or ():
-        if (slot_name(item.slot), item.attribution) not in missing:
-            given = [f"{slot} {attribution}" for slot, attribution in missing]
-            yield _of_pass_2("missing_include", f"{item.slot} {item.attribution} among them", given)
+    for item in _unnamed(wanted.missing_include or (), said.missing):
+        yield _of_pass_2("missing_include", _among_them(item), _named(said.missing))
+
+
+def _unnamed(
+    wanted: Iterable[ExpectedMissing], said: Iterable[MissingSlot | AttributedSlot]
+) -> list[ExpectedMissing]:
+    named = _named(said)
+    return [item for item in wanted if f"{slot_name(item.slot)} {item.attribution}" not in named]
+
+
+def _named(said: Iterable[MissingSlot | AttributedSlot]) -> list[str]:
+    return [f"{slot_name(item.slot)} {item.attribution}" for item in said]
+
+
+def _among_them(item: ExpectedMissing) -> str:
+    return f"{item.slot} {item.attribution} among them"
 
 
 def _of_pass_1(key: str, wanted: str, said: object) -> Mismatch:

@@ -11,6 +11,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
@@ -61,7 +63,7 @@ class _Given(BaseModel):
 
 
 class GivenMessage(_Given):
-    """One message of the window."""
+    """One message of the window, or of the conversation before it."""
 
     at: Annotated[datetime, BeforeValidator(_time_from_text)] | None
     """ISO 8601; null where it has no time."""
@@ -93,7 +95,7 @@ class ExpectedPass1(_Given):
 
 
 class ExpectedMissing(_Given):
-    """One slot that pass 2 must name as missing."""
+    """One slot that must be named as missing, and where it could have been settled."""
 
     slot: Text
     attribution: Attribution
@@ -131,12 +133,34 @@ class Specimen(_Given):
     """Whom the conclusion is about."""
     conclusion: Text
     window: Annotated[tuple[GivenMessage, ...], Field(min_length=1)]
+    earlier: tuple[GivenMessage, ...] | None = None
+    """The conversation before the window; ``[]`` where the window opens it. Where the key is left
+    out it is not known, and no attribution search is made."""
     verdict: Literal["pass", "fail"]
     """The adjudicated verdict of the whole judge, under the specification's policy (1.3)."""
     pass_1: ExpectedPass1 = ExpectedPass1()
     pass_2: ExpectedPass2 = ExpectedPass2()
+    attribution: Annotated[tuple[ExpectedMissing, ...], Field(min_length=1)] | None = None
+    """At least these, after the search of ``earlier`` (1.4)."""
     why: Text | None = None
     """The adjudication's reason, for people."""
+
+    @field_validator("attribution")
+    @classmethod
+    def _attribution_can_be_met(
+        cls, value: tuple[ExpectedMissing, ...] | None, info: ValidationInfo
+    ) -> tuple[ExpectedMissing, ...] | None:
+        # A key above that could not be read is not in info.data and is an error of its own.
+        if info.data.get("verdict") == "pass":
+            raise ValueError("attribution only beside `verdict: fail`: a pass has no failure")
+        if "earlier" not in info.data or value is None:
+            return value
+        if info.data["earlier"] is None:
+            raise ValueError("attribution only beside `earlier`: without it nothing is searched")
+        wanted = {item.attribution for item in value}
+        if not info.data["earlier"] and "ABSENT_FROM_WINDOW" in wanted:
+            raise ValueError("`earlier: []` and ABSENT_FROM_WINDOW contradict each other")
+        return value
 
     @property
     def slug(self) -> str:
@@ -147,10 +171,7 @@ class Specimen(_Given):
     @cached_property
     def as_window(self) -> Window:
         """The specimen as a trace would give it, so that it is judged like any conclusion."""
-        messages = tuple(
-            Message(message_id=f"m{number}", peer_id=given.peer, text=given.text, sent_at=given.at)
-            for number, given in enumerate(self.window, 1)
-        )
+        messages = _messages(self.window, "m")
         window_id = f"gallery-{self.slug}"
         conclusion = Conclusion(
             conclusion_id=conclusion_id_of(window_id, 0, self.conclusion),
@@ -169,6 +190,13 @@ class Specimen(_Given):
             window_text_hash=window_text_hash_of(messages),
             window_reconstructed=False,
             dataset_shape="benchmark",
-            earlier_messages=None,
+            earlier_messages=None if self.earlier is None else _messages(self.earlier, "e"),
             conclusions=(conclusion,),
         )
+
+
+def _messages(given: tuple[GivenMessage, ...], prefix: str) -> tuple[Message, ...]:
+    return tuple(
+        Message(message_id=f"{prefix}{number}", peer_id=item.peer, text=item.text, sent_at=item.at)
+        for number, item in enumerate(given, 1)
+    )

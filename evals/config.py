@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
 from evals.errors import ConfigError
 from evals.records import DatasetShape, ReasoningMode, Record
+from evals.untrusted import for_terminal
 
 ROOT = Path(__file__).parents[1]
 DEFAULT_JUDGE_MODEL = "claude-sonnet-5-5"
@@ -68,12 +70,31 @@ class RunConfig(Record):
 def api_key_in_environment() -> SecretStr | None:
     """Return the key that makes ``--judge auto`` live, or None; an empty variable is none."""
     key = os.environ.get("ANTHROPIC_API_KEY")
-    return SecretStr(key) if key else None
+    return SecretStr(key.strip()) if key and key.strip() else None
 
 
 def base_url_in_environment() -> str | None:
-    """Return the Messages API server to use instead of the default one, or None."""
-    return os.environ.get("ANTHROPIC_BASE_URL") or None
+    """Return the Messages API server to use instead of the default one, or None.
+
+    Raises:
+        ConfigError: it is not an HTTP address.
+    """
+    url = os.environ.get("ANTHROPIC_BASE_URL")
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(
+            "ANTHROPIC_BASE_URL",
+            for_terminal(repr(url)),
+            "the address of a Messages API server, http://… or https://…",
+            "Correct the variable, or unset it.",
+        )
+    return url
 
 
 def resolve_judge_mode(choice: JudgeChoice, *, has_key: bool) -> tuple[JudgeMode, str]:

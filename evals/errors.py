@@ -17,13 +17,19 @@ EvalError
     ├── CallTimeoutError     timeout
     ├── ExhaustedError       exhausted
     ├── NotRecordedError     not_recorded
-    └── BudgetError          budget
+    └── TooLargeError        too_large
 """
 
 from typing import ClassVar, Literal
 
 UnjudgedReason = Literal[
-    "refused", "truncated", "invalid_output", "timeout", "exhausted", "not_recorded", "budget"
+    "refused",
+    "truncated",
+    "invalid_output",
+    "timeout",
+    "exhausted",
+    "not_recorded",
+    "too_large",
 ]
 """Why an item has no verdict. Reasons of the harness, not kinds of failing conclusions."""
 
@@ -128,7 +134,7 @@ class NotRecordedError(JudgeError):
     reason = "not_recorded"
 
 
-class BudgetError(JudgeError):
-    """The run's call, token or cost budget is used up."""
+class TooLargeError(JudgeError):
+    """The item does not fit into one request; it is refused whole and never cut."""
 
-    reason = "budget"
+    reason = "too_large"

@@ -3,7 +3,6 @@
 Source of the intervals: Wilson (1927) for rates; percentile bootstrap (Efron 1979) for means.
 """
 
-import importlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -47,11 +46,6 @@ class Histogram(Record):
     """Most frequent first, then by name."""
     n: int
     unjudged: int
-
-
-def load_statistics() -> None:
-    """Import the statistics library, about a second: for a moment when nothing waits for it."""
-    importlib.import_module("scipy.stats")
 
 
 def rate_of(outcomes: Iterable[bool | None]) -> Rate:

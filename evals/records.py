@@ -141,6 +141,8 @@ class Provenance(Record):
     judge_prompt_hashes: dict[str, str]
     """Prompt name -> hash, of every prompt that the row's instrument uses."""
     reasoning_enabled: bool
+    judge_repeat: int
+    """Repeat index of every request behind the row, from 0."""
     dataset_shape: DatasetShape
     git_commit: str | None
     git_dirty: bool | None

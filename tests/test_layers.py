@@ -14,7 +14,8 @@ LAYERS = (
     ("evals.metrics", "evals.config"),
     ("evals.traces",),
     ("evals.judging",),
-    ("evals.premise",),
+    ("evals.premise", "evals.set_level", "evals.coverage"),
+    ("evals.composite",),
     ("evals.runs",),
     ("evals.report",),
     ("calibration",),
@@ -27,6 +28,8 @@ RESTRICTED = {
     "sqlite3": ("evals.judging.store",),
     "scipy": ("evals.metrics",),
     "pygal": ("evals.report.charts",),
+    "rapidfuzz": ("evals.set_level.repeats",),
+    "dateparser": ("evals.coverage.relative_time",),
 }
 """Third-party module -> the only modules (or packages) that may import it."""
 
@@ -102,7 +105,7 @@ def test_only_config_reads_the_environment(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in MODULES if {"traces", "judging", "premise", "calibration"} & set(path.parts)],
+    [path for path in MODULES if {"traces", "judging", "premise", "set_level", "coverage", "calibration"} & set(path.parts)],
     ids=dotted,
 )
 def test_no_parser_fills_a_missing_answer_with_a_default(path: Path) -> None:

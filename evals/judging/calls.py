@@ -81,7 +81,8 @@ class LiveCalls:
 
         Args:
             request: what to send; its guard has been checked.
-            may_send: called before every attempt; what it raises ends the call.
+            may_send: called before every attempt, when its place is free and nothing but sending is
+                left; what it raises ends the call.
 
         Raises:
             CallTimeoutError: no attempt was answered, and the last one hit the deadline.
@@ -100,8 +101,7 @@ class LiveCalls:
             async for attempt in retrying:
                 attempts += 1
                 with attempt:
-                    may_send()
-                    text, message = await self._attempt(request, attempts)
+                    text, message = await self._attempt(request, attempts, may_send)
         except AttemptError as failure:
             error = self._given_up(request, failure, attempts)
         else:
@@ -113,8 +113,12 @@ class LiveCalls:
         """Close the connections."""
         await self._transport.aclose()
 
-    async def _attempt(self, request: JudgeRequest, number: int) -> tuple[str, ApiMessage]:
+    async def _attempt(
+        self, request: JudgeRequest, number: int, may_send: Callable[[], None]
+    ) -> tuple[str, ApiMessage]:
         async with self._limiter.slot() as generation:
+            # Not before the wait: much can happen while a call stands in line.
+            may_send()
             if self._refused is not None:
                 raise AttemptError(self._refused.what, "stop_run")
             self.attempts += 1
@@ -131,7 +135,7 @@ class LiveCalls:
                 if failure.kind == "stop_run":
                     self._refused = failure
                 raise
-            self._limiter.succeeded()
+            self._limiter.succeeded(generation)
             return text, message
 
     async def _send(self, request: JudgeRequest) -> str:

@@ -211,7 +211,8 @@ class JudgeEngine:
         try:
             self._pin.check(where, request.settings.model, message.model)
         except WrongModelError as error:
-            self._stopped_by = error
+            # What stopped the run first stays the reason: a leak is not to pass for a wrong model.
+            self._stopped_by = self._stopped_by or error
             raise
 
     def _check_not_stopped(self) -> None:

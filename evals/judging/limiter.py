@@ -2,15 +2,23 @@
 
 At most ``max_in_flight``. An overloaded server (429, 529) slows everybody down, not just the call
 that it refused: nobody starts before the time that it asked for has passed, and the number allowed
-is halved. Each success then allows one more, up to the bound.
+is halved. From there it grows by a fixed step for every round of successes (as many as are allowed
+at once): additive increase, multiplicative decrease. The step is a sixteenth of the bound, rounded
+up, so that one halving is made good within eight rounds: with some seconds a call, in about a
+minute. (At a bound of 64, one more a round would take 32 rounds; one more a success would double
+the number in a round, and be refused again at once.)
 """
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
+
+_ROUNDS_TO_BOUND = 16
+"""Rounds of successes that lead from nothing to the bound, at most; half of them from its half."""
 
 
 class Limiter:
@@ -31,12 +39,14 @@ class Limiter:
             clock: seconds that only grow.
         """
         self._max = max_in_flight
+        self._step = math.ceil(max_in_flight / _ROUNDS_TO_BOUND)
         self._sleep = sleep
         self._clock = clock
         self._tokens = anyio.CapacityLimiter(max_in_flight)
         self._limit = max_in_flight
         self._resume_at_s = clock()
         self._generation = 0
+        self._successes = 0
         self._in_flight = 0
 
     @property
@@ -54,7 +64,7 @@ class Limiter:
         """Wait for a free place, first come first served, and hold it.
 
         Yields:
-            The generation, which ``slow_down`` wants back.
+            The generation, which ``slow_down`` and ``succeeded`` want back.
         """
         borrower = object()
         while True:
@@ -86,12 +96,21 @@ class Limiter:
             self._generation += 1
             self._set_limit(max(1, self._limit // 2))
 
-    def succeeded(self) -> None:
-        """Allow one more, up to the bound."""
-        if self._limit < self._max:
-            self._set_limit(self._limit + 1)
+    def succeeded(self, generation: int) -> None:
+        """Count a success; a round of them allows more, up to the bound.
+
+        Args:
+            generation: of the slot that was answered. A success of a call that was sent before the
+                last refusal says nothing of how the server fares since, and is not counted.
+        """
+        if generation != self._generation or self._limit == self._max:
+            return
+        self._successes += 1
+        if self._successes >= self._limit:
+            self._set_limit(min(self._max, self._limit + self._step))
 
     def _set_limit(self, limit: int) -> None:
+        self._successes = 0
         self._limit = limit
         self._tokens.total_tokens = limit
 

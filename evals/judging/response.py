@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from evals.errors import InvalidOutputError, RefusedError, TruncatedError
 from evals.judging.request import JudgeRequest
 from evals.records import Call
+from evals.traces.strict_json import parse_json
 from evals.untrusted import for_terminal
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
@@ -45,6 +46,8 @@ class Judge(Protocol):
 def parse_answer(response: JudgeResponse, shape: type[AnswerT]) -> AnswerT:
     """Return the answer as ``shape``, strictly: one JSON object, exact keys, no coercion.
 
+    A key that stands twice, NaN and infinities are faults: which value was meant nobody can tell.
+
     Raises:
         RefusedError: the model declined.
         TruncatedError: the token limit or the context window cut the answer.
@@ -66,18 +69,26 @@ def parse_answer(response: JudgeResponse, shape: type[AnswerT]) -> AnswerT:
             "Raise the token limit of this prompt in its instrument.",
         )
     try:
+        # For its faults alone: pydantic lets doubled keys pass. What it then reads is the text, for
+        # in strict mode it takes an array for a tuple nowhere else.
+        parse_json(response.text)
         return shape.model_validate_json(response.text, strict=True)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'the whole'}: {item['msg']}"
-            for item in error.errors(include_url=False)[:3]
-        )
+    except ValueError as error:
         raise InvalidOutputError(
             where,
-            f"{for_terminal(response.text, 80)!r} ({for_terminal(problems, 300)})",
+            f"{for_terminal(response.text, 80)!r} ({for_terminal(_problems(error), 300)})",
             f"one JSON object with the keys {', '.join(shape.model_fields)}",
             "Ask again with another --judge-repeat, or check the prompt.",
         ) from error
+
+
+def _problems(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(
+        f"{'.'.join(str(part) for part in item['loc']) or 'the whole'}: {item['msg']}"
+        for item in error.errors(include_url=False)[:3]
+    )
 
 
 def schema_of(shape: type[BaseModel]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def judged(case: Case, request: pytest.FixtureRequest) -> Row:
     """The row of this item's case, once the background pool has it."""
-    row = request.config.stash[SESSION].row(request.node.nodeid)
+    row = request.config.stash[SESSION].row(request.node.nodeid, request.session)
     assert row.case_id == case.case_id, f"row of {row.case_id} came back for {case.case_id}"
     return row
 

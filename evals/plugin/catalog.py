@@ -10,6 +10,11 @@ from evals.config import ROOT, RunConfig
 from evals.judging.case import Case
 from evals.plugin.suites import SUITES, CasesByTest, Inputs, Suite
 
+NOTHING = pytest.param(
+    None, marks=pytest.mark.skip(reason="the traces hold nothing for this evaluation")
+)
+"""Stands where a suite has no case, so that this is said and not passed over."""
+
 
 def suites_in(paths: Iterable[Path]) -> tuple[Suite, ...]:
     """Return the suites that pytest will meet when it is given ``paths`` (files or folders)."""
@@ -50,7 +55,8 @@ class Catalog:
         for suite, cases_by_test in self._cases.items():
             if (ROOT / suite.path).resolve() == path:
                 cases = cases_by_test[metafunc.function.__name__]
-                metafunc.parametrize("case", cases, ids=[case.case_id for case in cases])
+                ids = [case.case_id for case in cases]
+                metafunc.parametrize("case", cases or [NOTHING], ids=ids or ["nothing"])
 
     def case(self, node_id: str) -> Case | None:
         """Return the case of a test item, or None for an item that is none of ours."""

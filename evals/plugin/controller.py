@@ -11,7 +11,7 @@ from evals.errors import EvalError
 from evals.judging.case import Row
 from evals.plugin.catalog import Catalog
 from evals.plugin.html import HtmlPage
-from evals.plugin.outcomes import EXIT_UNCALIBRATED, exit_code, status_of
+from evals.plugin.outcomes import EXIT_HARD, EXIT_UNCALIBRATED, exit_code, status_of
 from evals.plugin.run import EvalRun, StopRunError
 from evals.report.terminal import paths_in, summary_lines
 from evals.untrusted import for_terminal
@@ -33,13 +33,23 @@ class Controller:
         return self.run.catalog
 
     @property
+    def _makes_no_calls(self) -> bool:
+        option = self._config.option
+        return bool(option.collectonly or option.setupplan or option.showfixtures)
+
+    @property
     def _with_xdist(self) -> bool:
         # Asked late: xdist registers itself after this plugin is configured.
         return self._config.pluginmanager.hasplugin("dsession")
 
-    def row(self, node_id: str) -> Row:
-        """Wait for an item's row; see ``Pool.row``."""
-        return self.run.row(node_id)
+    def row(self, node_id: str, session: pytest.Session) -> Row:
+        """Wait for an item's row; what stops the run stops the session, with one message."""
+        try:
+            return self.run.row(node_id)
+        except EvalError as error:
+            if self.run.stopped_by is not None:
+                session.shouldfail = f"the run was stopped: {type(error).__name__}"
+            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
 
     def pytest_report_header(self) -> list[str]:
         """Say who judges, and whether that judge is calibrated."""
@@ -54,12 +64,17 @@ class Controller:
 
     def pytest_sessionstart(self) -> None:
         """Read the inputs; a bad one is a usage error with one message."""
-        if not self._config.option.collectonly:
+        if not self._makes_no_calls:
             self.run.open()
         try:
             self.catalog.load()
         except EvalError as error:
             raise pytest.UsageError(str(error)) from error
+        if not self.catalog.node_ids:
+            raise pytest.UsageError(
+                f"{', '.join(map(str, self.run.config.trace_paths))}: found nothing to judge;"
+                " wanted at least one conclusion. Check that the deriver wrote any."
+            )
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize."""
@@ -68,21 +83,21 @@ class Controller:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge in the background while pytest runs the tests, and never longer."""
-        option = session.config.option
-        if option.collectonly or (session.testsfailed and not option.continue_on_collection_errors):
-            return (yield)
         # SIGTERM would end pytest at once, without a report; as SIGINT it closes the record.
         previous = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         try:
-            self._require_calibration()
-            if not self._with_xdist:
-                self._start([item.nodeid for item in session.items], for_workers=False)
-            return (yield)
-        except KeyboardInterrupt:
-            self._interrupted = True
+            self._start_if_asked(session)
+            result = yield
+            self.run.settle()
+            return result  # noqa: TRY300  what settling meets is met as the loop is
+        except KeyboardInterrupt as error:
+            # xdist's and pytest's own ways to stop a session are subclasses.
+            self._interrupted = type(error) is KeyboardInterrupt
             raise
         finally:
             self.run.close()
+            if not self.run.started:
+                HtmlPage.withdraw(self._config)
             signal.signal(signal.SIGTERM, previous)
 
     @pytest.hookimpl(optionalhook=True)
@@ -98,8 +113,11 @@ class Controller:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the row of a test that has ended, however it ended."""
-        if report.when != "setup" or report.failed:
+        if report.when == "call" and not report.skipped:
             self.run.record(report.nodeid)
+        elif report.when not in {"setup", "call", "teardown"}:
+            # A test that its xdist worker died in: what the judge finds stands all the same.
+            self.run.expect(report.nodeid)
         option = self._config.option
         self._failures += report.failed
         if self._with_xdist and option.maxfail and self._failures >= option.maxfail:
@@ -120,9 +138,13 @@ class Controller:
         self.run.finish(interrupted=interrupted)
         yield
         if self.run.started:
+            code = int(session.exitstatus)
+            if self.run.stopped_by is not None and not self._interrupted:
+                code = EXIT_HARD  # xdist calls its being stopped by a worker an interrupt
             session.exitstatus = exit_code(
-                int(session.exitstatus),
+                code,
                 leaked=self.run.leaked,
+                complete=self.run.complete,
                 judged_nothing=not self.run.rows,
                 unjudged_share=self.run.unjudged_share(),
                 allow_unjudged=self.run.config.allow_unjudged,
@@ -142,6 +164,17 @@ class Controller:
         terminalreporter.section("conclusion quality")
         for line in summary_lines(self.run.info, self.run.summary, paths):
             terminalreporter.write_line(line)
+        for reason, detail in self.run.first_gaps().items():
+            terminalreporter.section(f"first {reason}", sep="-")
+            terminalreporter.write_line(textwrap.fill(for_terminal(detail, 600), 80))
+
+    def _start_if_asked(self, session: pytest.Session) -> None:
+        keeps_on = session.config.option.continue_on_collection_errors
+        if self._makes_no_calls or (session.testsfailed and not keeps_on):
+            return
+        self._require_calibration()
+        if not self._with_xdist and session.items:
+            self._start([item.nodeid for item in session.items], for_workers=False)
 
     def _start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
         try:

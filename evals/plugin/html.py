@@ -1,23 +1,27 @@
 """Puts the run into pytest-html's page: headline above the table, one light row a conclusion."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
+from evals.errors import ConfigError
 from evals.plugin.run import EvalRun
 from evals.premise.row import ConclusionRow
 from evals.report.page import headline_html
 from evals.report.rows import (
+    CASES_PAGE,
     REPORT_PAGE,
     empty_cells,
-    filter_css,
     filter_outcomes,
     header_cells,
     row_cells,
 )
+from evals.untrusted import for_terminal
 
 _OWNER_ONLY = 0o600
 
@@ -25,8 +29,9 @@ _OWNER_ONLY = 0o600
 class HtmlPage:
     """pytest-html's own hooks, for a run with a record."""
 
-    def __init__(self, run: EvalRun) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun) -> None:
         """Take the run whose rows are shown."""
+        self._config = config
         self._run = run
         self._outcomes: dict[str, dict[str, Any]] = {}
 
@@ -39,7 +44,16 @@ class HtmlPage:
         if option.htmlpath is None:
             option.htmlpath = str(run.config.run_dir / REPORT_PAGE)
             option.self_contained_html = True
-        config.pluginmanager.register(cls(run))
+        try:  # pytest-html makes the folder too, and says nothing useful where it cannot
+            Path(option.htmlpath).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                "--reports-dir",
+                for_terminal(str(error)),
+                "a folder that can be written",
+                "Choose another place for the reports.",
+            ) from error
+        config.pluginmanager.register(cls(config, run))
 
     @staticmethod
     def withdraw(config: pytest.Config) -> None:
@@ -71,7 +85,7 @@ class HtmlPage:
             own = row_cells(row)
             if report.when == "call":
                 self._outcomes[row.outcome]["value"] += 1
-        cells[:] = [*map(str, own), result, test_id, duration]
+        cells[:] = [*(self._with_links(str(cell)) for cell in own), result, test_id, duration]
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
@@ -83,9 +97,15 @@ class HtmlPage:
 
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Put the headline above the table."""
-        prefix.append(f"<style>{filter_css()}</style>")
         if self._run.info is not None and self._run.summary is not None:
-            prefix.append(headline_html(self._run.info, self._run.summary))
+            page = headline_html(self._run.info, self._run.summary)
+            prefix.append(self._with_links(page))
+
+    def _with_links(self, html: str) -> str:
+        """Lead links to the cases into the run's folder where --html put the page elsewhere."""
+        here = Path(self._config.option.htmlpath).parent
+        way = quote(os.path.relpath(self._run.config.run_dir, here))
+        return html if way == "." else html.replace(f'"{CASES_PAGE}', f'"{way}/{CASES_PAGE}')
 
 
 def remove_if_empty(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from calibration.gallery import SHIPPED_GALLERY, gallery_hash
-from evals.config import RunConfig
+from evals.config import ROOT, RunConfig
 from evals.errors import EvalError
 from evals.plugin.catalog import Catalog, suites_in
 from evals.plugin.controller import Controller
@@ -31,6 +31,11 @@ def install(config: pytest.Config) -> None:
     if not suites:
         return
     _read_trace_as_traces(config)
+    if config.rootpath.resolve() != ROOT.resolve():
+        raise pytest.UsageError(
+            f"--rootdir: found {config.rootpath}; wanted the checkout, {ROOT}. Items are known by"
+            " their path from there: drop --rootdir and -c."
+        )
     workerinput = getattr(config, "workerinput", None)
     try:
         run_config = config_from(config, None if workerinput is None else workerinput[RUN_ID_KEY])

@@ -30,9 +30,9 @@ GALLERY = ROOT / "calibration" / "specimens.yaml"
 
 def add_options(parser: pytest.Parser) -> None:
     """Register every option of the evaluations."""
-    _add_input_options(parser.getgroup("evals: input", "traces and gallery"))
-    _add_judge_options(parser.getgroup("evals: judge", "who judges, and how"))
-    _add_run_options(parser.getgroup("evals: run", "run record, gates and exit code"))
+    _add_input_options(parser.getgroup("evals: input", "evals: traces and gallery"))
+    _add_judge_options(parser.getgroup("evals: judge", "evals: who judges, and how"))
+    _add_run_options(parser.getgroup("evals: run", "evals: run record, gates and exit code"))
     parser.addini(GATES_INI, "gates of every run, one a line: pass_rate >= 0.8", "linelist", [])
 
 
@@ -212,6 +212,10 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
             "a live run",
             "a run that makes no calls",
             "Add --judge recorded (and --judge-model with the model that will answer).",
+        )
+    if not option.eval_recordings.is_dir():
+        raise ConfigError(
+            "--recordings", str(option.eval_recordings), "a folder", "Name a folder, or drop it."
         )
     default_model = DEFAULT_JUDGE_MODEL if mode == "live" else RECORDED_JUDGE_MODEL
     values: dict[str, Any] = {

@@ -53,6 +53,7 @@ def exit_code(
     current: int,
     *,
     leaked: bool,
+    complete: bool,
     judged_nothing: bool,
     unjudged_share: float | None,
     allow_unjudged: float,
@@ -63,6 +64,7 @@ def exit_code(
     Args:
         current: what pytest has come to.
         leaked: an isolation leak was found.
+        complete: every selected item came to a row.
         judged_nothing: no row of any kind was recorded.
         unjudged_share: unjudged rows of all rows, 0 to 1; None without rows.
         allow_unjudged: largest share that is still fine.
@@ -74,6 +76,6 @@ def exit_code(
         return current
     if judged_nothing:
         return EXIT_NOTHING
-    if unjudged_share is not None and unjudged_share > allow_unjudged:
+    if not complete or (unjudged_share is not None and unjudged_share > allow_unjudged):
         return EXIT_HARD
     return 0 if all(gate.passed for gate in gates) else EXIT_GATE

@@ -7,9 +7,10 @@ own calls and ``-x`` leaves little unfinished. Tests wait for their own case.
 
 import asyncio
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 
 from evals.errors import EvalError, IsolationError, WrongModelError
 from evals.judging.case import Case, Row, RunContext
@@ -90,13 +91,15 @@ class Pool:
         """Drop a row that has been written down, so that memory does not grow with the run."""
         self._futures.pop(key, None)
 
+    def wait(self, key: str) -> None:
+        """Wait until one submitted case has ended, well or badly."""
+        future = self._futures.get(key)
+        if future is not None:
+            wait([future])
+
     def wait_all(self) -> None:
         """Wait until every submitted case has ended, well or badly."""
-        for future in list(self._futures.values()):
-            try:
-                future.exception()
-            except CancelledError:
-                return
+        wait(list(self._futures.values()))
 
     def close(self) -> None:
         """Cancel what is queued or in flight, close the judge, end the thread."""
@@ -106,6 +109,10 @@ class Pool:
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop)
         self._thread.join(_CLOSE_TIMEOUT_S)
+        if self._thread.is_alive():
+            warnings.warn(
+                f"judge pool: still busy {_CLOSE_TIMEOUT_S:g} s after it was closed", stacklevel=2
+            )
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -113,6 +120,7 @@ class Pool:
             self._started.set_result(self._open_judge())
         except BaseException as error:  # noqa: BLE001  handed to whoever asks for the engine
             self._started.set_exception(error)
+            self._loop.close()
             return
         self._loop.run_forever()
         self._loop.close()
@@ -132,7 +140,6 @@ class Pool:
                 continue
             try:
                 row = await case.evaluate(judge, self._context)
-                self._on_row(key, row)
             except asyncio.CancelledError:
                 future.set_exception(CancelledError())
                 raise
@@ -141,13 +148,17 @@ class Pool:
                 if isinstance(error, IsolationError | WrongModelError):
                     self._cancel_queued(error)
             else:
+                # Known here before it is told: whoever hears of it may ask for it at once.
                 future.set_result(row)
+                self._tell(key, row)
 
     def _fail(self, key: str, error: Exception) -> None:
-        # The waiting test first: what ``on_row`` may raise in turn must not keep it waiting.
         self._futures[key].set_exception(error)
+        self._tell(key, error)
+
+    def _tell(self, key: str, row: Row | Exception) -> None:
         try:
-            self._on_row(key, error)
+            self._on_row(key, row)
         except EvalError:
             # Nothing can be delivered any more, as when the disk is full: the rest is given up.
             while self._queue:

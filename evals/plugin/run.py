@@ -12,15 +12,15 @@ from evals.errors import IsolationError, WrongModelError
 from evals.judging.case import Row, RunContext
 from evals.judging.engine import open_engine
 from evals.judging.exchange import export_requests
+from evals.judging.gaps import gaps_of
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
-from evals.metrics import load_statistics
 from evals.plugin.catalog import Catalog
 from evals.plugin.pool import Pool
 from evals.plugin.worker import ABORTED, row_message
 from evals.premise.row import ConclusionRow
 from evals.report.cases import write_cases
-from evals.runs.calibration import CalibrationState
+from evals.runs.calibration import CalibrationState, after_run
 from evals.runs.gates import check_gates, parse_gates
 from evals.runs.provenance import GitState, git_state
 from evals.runs.record import RunInfo, RunWriter
@@ -64,6 +64,7 @@ class EvalRun:
         self._selected: tuple[str, ...] = ()
         self._pool: Pool | None = None
         self._running = False
+        self._expected: list[str] = []
         self._for_workers = False
         self._writer: RunWriter | None = None
         self._started_at = datetime.now(UTC)
@@ -100,10 +101,11 @@ class EvalRun:
         cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
         self._selected = tuple(node_id for node_id, _ in cases)
         self._for_workers = for_workers
+        if for_workers:  # what a killed run of the same name left is not this run's
+            self._pool.engine.store.clear_results(self.config.run_id)
         if self.config.judge_mode == "live":
             self._open_record()  # before the first call: an unwritable folder must cost nothing
             self._pool.submit(cases)
-            load_statistics()  # here, while the first calls are under way
         else:
             self._pool.submit(cases)
             self._pool.wait_all()
@@ -128,6 +130,25 @@ class EvalRun:
         if self._writer is not None and self.catalog.suite(node_id).recorded:
             self._writer.add_row(row)
         return row
+
+    def expect(self, node_id: str) -> None:
+        """Remember an item whose test ended before its row was there."""
+        self._expected.append(node_id)
+
+    def settle(self) -> None:
+        """Wait for the rows that are still expected, and write them down."""
+        for node_id in self._expected:
+            if self._pool is not None and node_id not in self.rows:
+                self._pool.wait(node_id)
+                self.record(node_id)
+
+    def first_gaps(self) -> dict[str, str]:
+        """Return one missing answer a reason, in its own words, in the order of the rows."""
+        found: dict[str, str] = {}
+        for row in self.rows.values():
+            for gap in gaps_of(row):
+                found.setdefault(gap.reason, gap.detail)
+        return found
 
     def close(self) -> None:
         """Cancel what is not done, tell xdist's workers that no more rows come, free the store."""
@@ -155,7 +176,7 @@ class EvalRun:
         self.summary = summarize(self._recorded_rows())
         self.info = self._info(
             ended_at=datetime.now(UTC),
-            complete=not interrupted and len(self._recorded_rows()) == self._recorded_selected(),
+            complete=not interrupted and self.complete,
         )
         self._writer.finish(self.info, self.summary)
         windows = {
@@ -170,6 +191,11 @@ class EvalRun:
     def started(self) -> bool:
         """Whether the items were handed to the judge and it had what it needs."""
         return self._running
+
+    @property
+    def complete(self) -> bool:
+        """Whether every selected item came to a row that was written down."""
+        return len(self.rows) == len(self._selected)
 
     @property
     def leaked(self) -> bool:
@@ -209,6 +235,8 @@ class EvalRun:
     def _info(self, *, ended_at: datetime | None, complete: bool) -> RunInfo:
         traces = self.catalog.inputs.traces
         served = {call.model_served for row in self._recorded_rows() for call in row.calls}
+        calibration = after_run(self.calibration, served)
+        counts = None if self._pool is None else self._pool.engine.counts
         return RunInfo(
             run_id=self.config.run_id,
             started_at=self._started_at,
@@ -221,15 +249,21 @@ class EvalRun:
             judge_mode_why=self.config.judge_mode_why,
             judge_model=self.config.judge_model,
             models_served=tuple(sorted(served)),
+            judge_repeat=self.config.judge_repeat,
             reasoning=self.config.reasoning,
             prompt_hashes=self.prompt_hashes,
             over_inference_fails=self.config.over_inference_fails,
-            calibrated=self.calibration.calibrated,
-            calibration_why=self.calibration.why,
+            allow_unjudged=self.config.allow_unjudged,
+            skip_bad_records=self.config.skip_bad_records,
+            calibrated=calibration.calibrated,
+            calibration_why=calibration.why,
             trace_paths=tuple(str(path) for path in self.config.trace_paths),
             imports=tuple(trace.import_report for trace in traces),
             collected=sum(self.catalog.suite(i).recorded for i in self.catalog.node_ids),
             selected=self._recorded_selected(),
+            calls_sent=0 if counts is None else counts.calls,
+            http_attempts=0 if counts is None else counts.attempts,
+            gate_expressions=self.config.gates,
             gates=() if self.summary is None else check_gates(self.gates, self.summary),
         )
 
@@ -269,5 +303,5 @@ class EvalRun:
     def _share_without_answers(self) -> float:
         assert self._pool is not None
         rows = [self._pool.finished(node_id) for node_id in self._selected]
-        missed = sum(row is not None and row.unjudged_reason == "not_recorded" for row in rows)
-        return missed / len(self._selected)
+        lacking = sum(any(gap.reason == "not_recorded" for gap in gaps_of(row)) for row in rows)
+        return lacking / len(self._selected)

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from evals.config import RunConfig
-from evals.errors import EvalError
+from evals.errors import EvalError, IsolationError, WrongModelError
 from evals.judging.case import Row
 from evals.judging.store import AnswerStore
 from evals.plugin.catalog import Catalog
@@ -27,7 +27,8 @@ def row_message(row: Row | BaseException) -> str:
     """Return what the controller writes for one case: its row, or the error that it ended in."""
     if isinstance(row, Row):
         return json.dumps({"row": row.model_dump_json()})
-    return json.dumps({"error": f"{type(row).__name__}: {row}"})
+    stops = isinstance(row, IsolationError | WrongModelError)
+    return json.dumps({"error": f"{type(row).__name__}: {row}", "stops": stops})
 
 
 class Worker:
@@ -51,28 +52,26 @@ class Worker:
         """Parametrize."""
         self._catalog.parametrize(metafunc)
 
-    def row(self, node_id: str) -> Row:
-        """Wait until the controller has this item's row.
-
-        Raises:
-            RuntimeError: the case ended in an error on the controller; the text says which.
-        """
+    def row(self, node_id: str, session: pytest.Session) -> Row:
+        """Wait until the controller has this item's row; its error fails the item, untraced."""
         if self._store is None:
             self._store = AnswerStore(self._store_path)
         delay_s = _FIRST_POLL_S
         while True:
             text = self._store.get_result(self._run_id, node_id)
             if text is not None:
-                return self._parse(node_id, text)
+                return self._parse(node_id, text, session)
             if self._store.get_state(self._run_id, ABORTED) is not None:
                 self._give_up()
             time.sleep(delay_s)
             delay_s = min(delay_s * 1.5, _LAST_POLL_S)
 
-    def _parse(self, node_id: str, text: str) -> Row:
+    def _parse(self, node_id: str, text: str, session: pytest.Session) -> Row:
         message = json.loads(text)
         if "error" in message:
-            raise RuntimeError(message["error"])
+            if message["stops"]:
+                session.shouldfail = "the run was stopped"
+            pytest.fail(message["error"], pytrace=False)
         return self._catalog.suite(node_id).row_type.model_validate_json(message["row"])
 
     def _give_up(self) -> NoReturn:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evals.errors import JudgeError
+from evals.judging.asking import CallLog
 from evals.judging.case import RunContext
+from evals.judging.provenance import provenance_in
 from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
-from evals.premise.ask import CallLog, ask_attribution, ask_minimality, ask_pass_1, ask_pass_2
-from evals.premise.render import OpenSlot
+from evals.premise.ask import ask_attribution, ask_minimality, ask_pass_1, ask_pass_2
+from evals.premise.render import PURPOSES, OpenSlot
 from evals.premise.row import AttributedSlot, ConclusionRow
 from evals.premise.schema import MinimalityItem, Pass1, Pass2, SettledSlot
 from evals.premise.verdict import Verdict, verdict_of
@@ -35,11 +37,11 @@ async def judge_conclusion(case: "PremiseCase", judge: Judge, context: RunContex
         IsolationError: the blind request leaked; nothing of it was sent.
         WrongModelError: another model answered than the pinned one.
     """
-    log = CallLog(judge)
+    log = CallLog(judge, PURPOSES)
     passes, minimality = await _side_by_side(
         _passes(case, log, context), _minimality(case, log, context.settings)
     )
-    attribution = await _attribution(case, passes, log, context.settings)
+    attribution = await attribute_missing(case, passes, log, context.settings)
     verdict = passes.verdict
     outcome: Literal["sound", "unsound", "unjudged"] = "unjudged"
     if verdict is not None:
@@ -68,58 +70,91 @@ async def judge_conclusion(case: "PremiseCase", judge: Judge, context: RunContex
     )
 
 
-def provenance_of(case: "PremiseCase", context: RunContext) -> Provenance:
-    """Return what a row about this case must say of its making (4.1, 4.2)."""
-    window, conclusion = case.window, case.conclusion
-    return Provenance(
-        run_id=context.run_id,
-        bench_version=context.bench_version,
-        judge_model_id=context.settings.model,
-        judge_prompt_hashes=case.prompts.hashes(),
-        reasoning_enabled=context.settings.reasoning != "off",
-        dataset_shape=window.dataset_shape,
-        git_commit=context.git_commit,
-        git_dirty=context.git_dirty,
-        window_id=window.window_id,
-        window_text_hash=window.window_text_hash,
-        window_message_ids=tuple(message.message_id for message in window.messages),
-        message_timestamps=tuple(message.sent_at for message in window.messages),
-        window_reconstructed=window.window_reconstructed,
-        peer_id=window.peer_id,
-        deriver_prompt_hash=conclusion.deriver_prompt_hash,
-        deriver_model_id=conclusion.deriver_model_id,
-        derived_at=conclusion.derived_at,
-    )
-
-
 @dataclass(frozen=True)
-class _Passes:
+class Passes:
+    """What the two passes gave for one conclusion."""
+
     pass_1: Pass1 | None
     pass_2: Pass2 | None
     verdict: Verdict | None
+    """None exactly where a pass has no answer."""
     unjudged: Unjudged | None
+    """Why there is no verdict; None where there is one."""
 
 
 @dataclass(frozen=True)
-class _Attribution:
+class AttributedSlots:
+    """What attribution gave for one conclusion; the fields are those of ``ConclusionRow``."""
+
     missing: tuple[AttributedSlot, ...]
     scope: Literal["window", "conversation"] | None
     unjudged: Unjudged | None
 
 
-async def _passes(case: "PremiseCase", log: CallLog, context: RunContext) -> _Passes:
+async def attribute_missing(
+    case: "PremiseCase", passes: Passes, log: CallLog, settings: JudgeSettings
+) -> AttributedSlots:
+    """Say where each missing slot could have been settled (1.4). Never raises ``JudgeError``.
+
+    Pass 2's reading of the window, and, for a failed conclusion with an absent slot whose window
+    carries what was said earlier, the word of one further call (none where that is empty): said
+    earlier is ABSENT_FROM_WINDOW, never said is ABSENT_EVERYWHERE.
+
+    Returns:
+        One entry a missing slot of pass 2, in its order. ``scope`` is ``conversation`` where what
+        was said earlier decided, ``window`` where pass 2's reading stands, None where nothing is
+        missing or there is no pass 2. Where the search gave no usable answer ``unjudged`` says why,
+        and pass 2's reading stands.
+
+    Raises:
+        IsolationError: see ``Judge.ask``.
+        WrongModelError: see ``Judge.ask``.
+    """
+    if passes.pass_1 is None or passes.pass_2 is None or not passes.pass_2.missing:
+        return AttributedSlots((), None, None)
+    as_read = tuple(
+        AttributedSlot(slot=item.slot, attribution=item.attribution, evidence=item.evidence)
+        for item in passes.pass_2.missing
+    )
+    absent = [item for item in as_read if item.attribution != "PRESENT_IN_WINDOW"]
+    failed = passes.verdict is not None and not passes.verdict.sound
+    earlier = case.window.earlier_messages
+    if not failed or not absent or earlier is None:
+        return AttributedSlots(as_read, "window", None)
+    if not earlier:  # the window opens the conversation: nothing was said before it
+        settled = [SettledSlot(slot=item.slot, said_earlier=False, evidence="") for item in absent]
+    else:
+        try:
+            slots = [_open_slot(item, passes.pass_1) for item in absent]
+            settled = list(await ask_attribution(case, slots, log, settings))
+        except JudgeError as error:
+            return AttributedSlots(as_read, "window", Unjudged.of(error))
+    answers = iter(settled)
+    missing = tuple(
+        item if item.attribution == "PRESENT_IN_WINDOW" else _settle(item, next(answers))
+        for item in as_read
+    )
+    return AttributedSlots(missing, "conversation", None)
+
+
+def provenance_of(case: "PremiseCase", context: RunContext) -> Provenance:
+    """Return what a row about this case must say of its making (4.1, 4.2)."""
+    return provenance_in(context, case.window, case.prompts.hashes(), (case.conclusion,))
+
+
+async def _passes(case: "PremiseCase", log: CallLog, context: RunContext) -> Passes:
     try:
         pass_1 = await ask_pass_1(case, log, context.settings)
     except JudgeError as error:
-        return _Passes(None, None, None, Unjudged.of(error))
+        return Passes(None, None, None, Unjudged.of(error))
     try:
         pass_2 = await ask_pass_2(case, pass_1, log, context.settings)
     except JudgeError as error:
-        return _Passes(pass_1.answer, None, None, Unjudged.of(error))
+        return Passes(pass_1.answer, None, None, Unjudged.of(error))
     verdict = verdict_of(
         pass_1.answer, pass_2.answer, over_inference_fails=context.over_inference_fails
     )
-    return _Passes(pass_1.answer, pass_2.answer, verdict, None)
+    return Passes(pass_1.answer, pass_2.answer, verdict, None)
 
 
 async def _minimality(
@@ -129,36 +164,6 @@ async def _minimality(
         return await ask_minimality(case, log, settings)
     except JudgeError as error:
         return Unjudged.of(error)
-
-
-async def _attribution(
-    case: "PremiseCase", passes: _Passes, log: CallLog, settings: JudgeSettings
-) -> _Attribution:
-    if passes.pass_1 is None or passes.pass_2 is None or not passes.pass_2.missing:
-        return _Attribution((), None, None)
-    as_read = tuple(
-        AttributedSlot(slot=item.slot, attribution=item.attribution, evidence=item.evidence)
-        for item in passes.pass_2.missing
-    )
-    absent = [item for item in as_read if item.attribution != "PRESENT_IN_WINDOW"]
-    failed = passes.verdict is not None and not passes.verdict.sound
-    earlier = case.window.earlier_messages
-    if not failed or not absent or earlier is None:
-        return _Attribution(as_read, "window", None)
-    if not earlier:  # the window opens the conversation: nothing was said before it
-        settled = [SettledSlot(slot=item.slot, said_earlier=False, evidence="") for item in absent]
-    else:
-        try:
-            slots = [_open_slot(item, passes.pass_1) for item in absent]
-            settled = list(await ask_attribution(case, slots, log, settings))
-        except JudgeError as error:
-            return _Attribution(as_read, "window", Unjudged.of(error))
-    answers = iter(settled)
-    missing = tuple(
-        item if item.attribution == "PRESENT_IN_WINDOW" else _settle(item, next(answers))
-        for item in as_read
-    )
-    return _Attribution(missing, "conversation", None)
 
 
 def _open_slot(item: AttributedSlot, pass_1: Pass1) -> OpenSlot:

@@ -4,7 +4,7 @@ Everything that strangers wrote goes in as JSON between tags (``evals.untrusted.
 that no text can close its tag or pose as another message.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from evals.judging.isolation import ForbiddenText, Guard, strings_of
 from evals.judging.prompts import PROMPTS_DIR, Prompt, load_prompt
 from evals.judging.request import JudgeRequest, JudgeSettings
 from evals.judging.response import schema_of
+from evals.judging.window_text import forbidden_text, json_lines, message_lines
 from evals.premise.schema import AttributionAnswer, MinimalityAnswer, Pass1, Pass2
 from evals.records import Conclusion, Message, Window
 from evals.untrusted import for_prompt, json_for_prompt
@@ -24,8 +25,9 @@ PURPOSES = (PASS_1_PURPOSE, PASS_2_PURPOSE, MINIMALITY_PURPOSE, ATTRIBUTION_PURP
 """In the order in which a row lists its calls."""
 
 # Token limits bound what a runaway answer can cost and else decide nothing: each is several times
-# the longest answer that is wanted. Together with the thinking allowance they stay under 21,333,
-# the most that the API's client lets one answer without streaming have (ten minutes of output).
+# the longest answer that is wanted. Those of pass 1 and pass 2 are fixed; that of minimality grows
+# with its batch, to at most 12,500; that of the attribution search grows with the open slots of one
+# conclusion and has no upper end. Thinking comes on top of each.
 PASS_1_MAX_TOKENS = 4_000
 """A usual answer has 300; the reconstruction repeats the conclusion, which can be long."""
 PASS_2_MAX_TOKENS = 6_000
@@ -35,8 +37,11 @@ ANSWER_FRAME_TOKENS = 500
 MINIMALITY_TOKENS_PER_CONCLUSION = 200
 """An id, the claims in a few words each, the padding: some 80 in a usual answer."""
 MINIMALITY_BATCH = 60
-"""Most conclusions in one minimality request: keeps its token limit, and the number of ids that a
-judge has to copy, in hand. Ordinary windows have fewer, so one request a window."""
+"""Most conclusions in one minimality request. A window of up to 60 takes one call; one of 61 takes
+two, and so on: for very full windows alone this is not one call a window. The whole answer has to
+come within the deadline of one attempt (``--call-timeout-s``, 120 s unless set): 60 conclusions at
+some 80 tokens each are 4,800, which a judge that writes 40 tokens a second just gives in that time.
+"""
 ATTRIBUTION_TOKENS_PER_SLOT = 500
 """The earlier words that settle a slot, quoted."""
 THINKING_TOKENS = 8_000
@@ -186,7 +191,9 @@ def minimality_request(
     conclusions: Sequence[Conclusion], settings: JudgeSettings, prompts: PremisePrompts
 ) -> JudgeRequest:
     """Return the request for the minimality of conclusions of one window, without the window."""
-    lines = _lines({"conclusion_id": item.conclusion_id, "text": item.text} for item in conclusions)
+    lines = json_lines(
+        {"conclusion_id": item.conclusion_id, "text": item.text} for item in conclusions
+    )
     wanted = ANSWER_FRAME_TOKENS + MINIMALITY_TOKENS_PER_CONCLUSION * len(conclusions)
     return JudgeRequest(
         purpose=MINIMALITY_PURPOSE,
@@ -218,7 +225,7 @@ def attribution_search_request(
     values = {
         "peer_id": for_prompt(conclusion.peer_id),
         "conclusion": for_prompt(conclusion.text),
-        "slots": _lines({"slot": item.slot, "why": item.why} for item in slots),
+        "slots": json_lines({"slot": item.slot, "why": item.why} for item in slots),
         "earlier": message_lines(earlier),
     }
     wanted = ANSWER_FRAME_TOKENS + ATTRIBUTION_TOKENS_PER_SLOT * len(slots)
@@ -230,37 +237,6 @@ def attribution_search_request(
         answer_schema=_ATTRIBUTION_SCHEMA,
         max_tokens=_limit(wanted, settings),
     )
-
-
-def message_lines(messages: Iterable[Message]) -> str:
-    """Return one JSON object a line: ``{"id", "at", "peer", "text"}``, ``at`` null without time."""
-    return _lines(
-        {"id": item.message_id, "at": item.stamp(), "peer": item.peer_id, "text": item.text}
-        for item in messages
-    )
-
-
-def forbidden_text(window: Window) -> ForbiddenText:
-    """Return every text of a window that a blind request may not hold (design section 4).
-
-    Each message's whole text and each of its lines, bare and with speaker and time before it as a
-    deriver's prompt shows them, and every conclusion. A request's own conclusion is among them: the
-    guard accounts for it once, so that a second copy, or an equal sibling, is still a leak.
-    """
-    lines = []
-    for message in window.messages:
-        for text in dict.fromkeys([message.text, *message.text.splitlines()]):
-            spoken = f"{message.peer_id}: {text}"
-            lines += [("a window line", text), ("a window line with its speaker", spoken)]
-            if message.sent_at is not None:
-                at = message.sent_at.strftime("%Y-%m-%d %H:%M:%S")
-                lines.append(("a window line with time and speaker", f"{at} {spoken}"))
-    lines += [("a conclusion of the window", item.text) for item in window.conclusions]
-    return ForbiddenText(lines=tuple(lines))
-
-
-def _lines(values: Iterable[object]) -> str:
-    return "\n".join(for_prompt(value) for value in values)
 
 
 def _limit(answer_tokens: int, settings: JudgeSettings) -> int:

@@ -45,8 +45,11 @@ class ConclusionRow(Row):
 
     @property
     def molecular(self) -> float | None:
-        """``(decontextuality * minimality) ** 0.5``, 0 to 1 (Component 1); None without both."""
-        if self.pass_1 is None or self.minimality is None:
+        """``(decontextuality * minimality) ** 0.5``, 0 to 1 (Component 1).
+
+        None without minimality, and for an unjudged row, whatever pass 1 said.
+        """
+        if self.verdict is None or self.pass_1 is None or self.minimality is None:
             return None
         return math.sqrt(self.pass_1.decontextuality * self.minimality.minimality)
 

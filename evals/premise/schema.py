@@ -4,6 +4,8 @@ Closed sets are the specification's two (time status, attribution) and the inter
 kinds, force and labels are strings: the vocabulary of failures is the judge's, never an enum (4.5).
 """
 
+import re
+import unicodedata
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -22,6 +24,11 @@ NO_INFERENCE = "NONE"
 """What ``licensed_inference`` says where the conclusion licenses nothing."""
 OVER_INFERENCE = "OVER_INFERENCE"
 """The one kind of unsupported element that policy can excuse (1.3)."""
+_SAYS_NONE = re.compile(
+    r"[\W_]*none(?![^\W_])(?!\s+(?:of\s+\w|but\s+\w|other\s+than\s+\w))", re.IGNORECASE
+)
+"""The word none at the start, in whatever quotes, case or punctuation, and not as the subject of a
+sentence: "None of her siblings can …" goes on with ``of``, "None: a tautology" does not."""
 
 
 class Answer(BaseModel):
@@ -62,10 +69,11 @@ class Pass1(Answer):
     @field_validator("licensed_inference")
     @classmethod
     def _none_is_exact(cls, value: str) -> str:
-        # "None." would read as an inference and turn a fail into a pass: refused, not guessed at.
-        if not value.strip() or (
-            value != NO_INFERENCE and value.strip(" .").upper() == NO_INFERENCE
-        ):
+        # "None." or "None - vacuous" would read as an inference and turn a fail into a pass. They
+        # are refused, not guessed at; an inference refused in error is unjudged, a lesser harm.
+        if value == NO_INFERENCE:
+            return value
+        if not value.strip() or _SAYS_NONE.match(unicodedata.normalize("NFKC", value)):
             message = f"{value!r} is neither an inference nor exactly {NO_INFERENCE}"
             raise ValueError(message)
         return value

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from evals.errors import RunError
 from evals.premise.row import ConclusionRow
 from evals.records import Call, Message, Unjudged, Window
-from evals.report import numbers
+from evals.report import numbers, reading
 
 
 class TextTable:
@@ -85,10 +85,11 @@ class CaseDetails:
         values = [
             ["Judge model", origin.judge_model_id],
             ["Reasoning", "on" if origin.reasoning_enabled else "off"],
+            ["Judge repeat", numbers.count(origin.judge_repeat)],
             ["Bench version", origin.bench_version],
             ["Run", origin.run_id],
             ["Dataset shape", origin.dataset_shape],
-            ["Commit", _commit(origin.git_commit, dirty=origin.git_dirty)],
+            ["Commit", reading.commit_text(origin.git_commit, dirty=origin.git_dirty)],
             *([f"Prompt {name}", text] for name, text in origin.judge_prompt_hashes.items()),
         ]
         key = json.dumps(values)
@@ -153,10 +154,6 @@ def _tokens(call: Call) -> str:
     if call.input_tokens is None or call.output_tokens is None:
         return numbers.NOTHING
     return f"{numbers.count(call.input_tokens)} in, {numbers.count(call.output_tokens)} out"
-
-
-def _commit(commit: str | None, *, dirty: bool | None) -> str:
-    return f"{commit or numbers.NOTHING}{' with uncommitted changes' if dirty else ''}"
 
 
 def window_of(window_id: str, windows: Mapping[str, Window]) -> Window:

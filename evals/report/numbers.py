@@ -38,18 +38,24 @@ def rate_value(rate: Rate) -> str:
     return percent(rate.hits, rate.n)
 
 
-def rate_parts(rate: Rate) -> list[str]:
-    """Return what the share rests on: ``["41/50", "95 % 69.2–90.2 %", "2 unjudged"]``."""
-    left_out = f"{count(rate.unjudged)} unjudged"
+def rate_parts(rate: Rate, *, is_unjudged_share: bool = False) -> list[str]:
+    """Return what the share rests on: ``["41/50", "95 % 69.2–90.2 %", "2 unjudged"]``.
+
+    Args:
+        rate: the share.
+        is_unjudged_share: it counts the unjudged itself; none is left out of it, and the words
+            "0 unjudged" beside it would say the opposite.
+    """
+    left_out = [] if is_unjudged_share else [f"{count(rate.unjudged)} unjudged"]
     if rate.n == 0 or rate.low is None or rate.high is None:
-        return [f"n {count(rate.n)}", left_out]
+        return [f"n {count(rate.n)}", *left_out]
     interval = f"95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %"
-    return [f"{count(rate.hits)}/{count(rate.n)}", interval, left_out]
+    return [f"{count(rate.hits)}/{count(rate.n)}", interval, *left_out]
 
 
-def rate_text(rate: Rate) -> str:
+def rate_text(rate: Rate, *, is_unjudged_share: bool = False) -> str:
     """Return ``82.0 % (41/50), 95 % 69.2–90.2 %, 2 unjudged``; ``– (n 0), 2 unjudged``."""
-    basis, *rest = rate_parts(rate)
+    basis, *rest = rate_parts(rate, is_unjudged_share=is_unjudged_share)
     return ", ".join([f"{rate_value(rate)} ({basis})", *rest])
 
 

@@ -79,8 +79,8 @@ def _premise_values(summary: PremiseSummary) -> dict[str, object]:
         "limits": reading.attribution_limits(summary),
         "unsound": numbers.counted(judged - summary.pass_rate.hits, "unsound conclusion"),
         "unsound_link": cases_link(verdict="unsound"),
-        "unjudged": numbers.counts_text(summary.unjudged_by_reason),
-        "unjudged_any": summary.unjudged_share.hits > 0,
+        "by_conclusion": reading.attribution_by_conclusion(summary),
+        "unjudged": reading.unjudged_parts(summary),
         "unjudged_link": cases_link(verdict="unjudged"),
         "charts": _charts(summary),
         "tokens": _tokens(summary),
@@ -95,7 +95,12 @@ def _figures(summary: PremiseSummary) -> list[Figure]:
         _mean(
             "Molecular score", summary.mean_molecular, "root of decontextuality times minimality"
         ),
-        _rate("Unjudged", summary.unjudged_share, "no verdict: never a pass, never a fail"),
+        Figure(
+            "Unjudged",
+            numbers.rate_value(summary.unjudged_share),
+            numbers.rate_parts(summary.unjudged_share, is_unjudged_share=True),
+            "no verdict: never a pass, never a fail",
+        ),
     ]
 
 
@@ -166,8 +171,8 @@ def _tokens(summary: PremiseSummary) -> list[tuple[str, str]]:
 
 def provenance(info: RunInfo) -> list[tuple[str, str]]:
     """Return name and value of what produced the run (4.2), for a table."""
-    commit = info.git_commit or numbers.NOTHING
-    dirty = {None: "", True: " with uncommitted changes", False: ""}[info.git_dirty]
+    sent = numbers.counted(info.calls_sent, "call")
+    attempts = numbers.counted(info.http_attempts, "HTTP attempt")
     ran = numbers.NOTHING
     if info.ended_at is not None:
         ran = numbers.duration(info.ended_at - info.started_at)
@@ -178,11 +183,16 @@ def provenance(info: RunInfo) -> list[tuple[str, str]]:
         ("Judge model", info.judge_model),
         ("Models that answered", ", ".join(info.models_served) or numbers.NOTHING),
         ("Reasoning", info.reasoning),
+        ("Judge repeat", numbers.count(info.judge_repeat)),
         ("Judge mode", info.judge_mode_why),
+        ("Sent by this run", f"{sent}, {attempts}"),
         ("Calibration", reading.calibration_line(info)),
         ("Over-inference fails", "yes" if info.over_inference_fails else "no"),
+        ("Unjudged allowed", numbers.percent(info.allow_unjudged, 1)),
+        ("Bad records", "left out and counted" if info.skip_bad_records else "refused"),
+        ("Gates", ", ".join(info.gate_expressions) or "none"),
         ("Bench version", info.bench_version),
-        ("Commit", f"{commit}{dirty}"),
+        ("Commit", reading.commit_text(info.git_commit, dirty=info.git_dirty)),
         ("Traces", ", ".join(info.trace_paths) or numbers.NOTHING),
         ("Items", f"{numbers.share_of(info.selected, info.collected)} selected"),
         *((f"Prompt {name}", text) for name, text in sorted(info.prompt_hashes.items())),

@@ -59,11 +59,10 @@ def _premise_lines(summary: PremiseSummary, width: int) -> list[str]:
     judged = summary.pass_rate
     lines = [
         _named("pass rate", numbers.rate_text(judged), width),
-        _named("unjudged", numbers.rate_text(summary.unjudged_share), width),
-    ]
-    if summary.unjudged_share.hits:
-        lines.append(_named("  by reason", numbers.counts_text(summary.unjudged_by_reason), width))
-    lines += [
+        _named(
+            "unjudged", numbers.rate_text(summary.unjudged_share, is_unjudged_share=True), width
+        ),
+        *(_named(f"  {name}", text, width) for name, text in reading.unjudged_parts(summary)),
         _named("decontextuality", numbers.mean_text(summary.mean_decontextuality), width),
         _named("minimality", numbers.mean_text(summary.mean_minimality), width),
         _named("molecular", numbers.mean_text(summary.mean_molecular), width),
@@ -87,7 +86,9 @@ def _attribution_lines(summary: PremiseSummary, width: int) -> list[str]:
         number = counts[name]
         bar = "█" * (round(_BAR_COLUMNS * number / slots) if slots else 0)
         lines.append(_line(f"  {name:<19} {numbers.count(number):>6}  ", bar, width).rstrip())
-    for text in (reading.attribution_reading(summary), *reading.attribution_limits(summary)):
+    by_conclusion = reading.attribution_by_conclusion(summary)
+    said = [reading.attribution_reading(summary), *([by_conclusion] if by_conclusion else [])]
+    for text in (*said, *reading.attribution_limits(summary)):
         lines += _wrapped(text, width, indent="  ")
     return lines
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 
 from evals.errors import ConfigError
-from evals.metrics import Mean, Rate
 from evals.records import Record
-from evals.runs.summary import RunSummary, gateable_metrics, metric_of
+from evals.runs.summary import METRIC_KINDS, Metric, RunSummary, gateable_metrics, metric_of
 from evals.untrusted import for_terminal
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -52,7 +51,7 @@ def parse_gate(text: str) -> Gate:
     """Return the gate that ``text`` states: metric, operator (>= <= > < ==), number.
 
     Raises:
-        ConfigError: it has another form, names no metric, or bounds a rate outside 0 to 1.
+        ConfigError: it has another form, names no metric, or bounds a share outside 0 to 1.
     """
     where = f"gate {for_terminal(text, 80)!r}"
     match = _FORM.fullmatch(text.strip())
@@ -66,9 +65,9 @@ def parse_gate(text: str) -> Gate:
     metric, sign, number = match.groups()
     threshold = _number(number, where)
     kind = _metric_kind(metric, where)
-    if kind is Rate and not 0 <= threshold <= 1:
+    if METRIC_KINDS[kind] and not 0 <= threshold <= 1:
         raise ConfigError(
-            where, f"the threshold {number}", f"0 to 1: {metric} is a rate", "Write 80 % as 0.8."
+            where, f"the threshold {number}", f"0 to 1: {metric} is a share", "Write 80 % as 0.8."
         )
     return Gate(metric=metric, operator=_operator(sign, where), threshold=threshold)
 
@@ -98,7 +97,7 @@ def _check(gate: Gate, summary: RunSummary) -> GateResult:
     return GateResult(gate=str(gate), metric_value=metric.value, passed=passed, why=why)
 
 
-def _why_null(gate: Gate, metric: Rate | Mean | None) -> str:
+def _why_null(gate: Gate, metric: Metric | None) -> str:
     if metric is None:
         instrument, _ = gateable_metrics()[gate.metric]
         return f"{gate.metric} is null: the run has no {instrument} rows"
@@ -127,7 +126,7 @@ def _number(text: str, where: str) -> float:
     return float(text)
 
 
-def _metric_kind(name: str, where: str) -> type[Rate] | type[Mean]:
+def _metric_kind(name: str, where: str) -> type[Metric]:
     known = gateable_metrics()
     if name in known:
         return known[name][1]

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from pydantic import Field
+
 from evals.records import Record
 from evals.runs.gates import GateResult
 from evals.traces import ImportReport
@@ -30,10 +32,16 @@ class RunInfo(Record):
     """The model asked for (1.5)."""
     models_served: tuple[str, ...]
     """Every model id that answered, sorted; empty at the start."""
+    judge_repeat: int = Field(ge=0)
+    """Repeat index of every request (``--judge-repeat``)."""
     reasoning: str
     prompt_hashes: dict[str, str]
     """Prompt name -> hash."""
     over_inference_fails: bool
+    allow_unjudged: float = Field(ge=0, le=1)
+    """Largest share of unjudged items that still exits 0."""
+    skip_bad_records: bool
+    """Whether bad records of a trace were left out and counted, not refused."""
     calibrated: bool
     calibration_why: str
     trace_paths: tuple[str, ...]
@@ -43,4 +51,11 @@ class RunInfo(Record):
     """Items that the inputs hold."""
     selected: int
     """Items that this run was to judge, after ``-k``, ``-m`` and the like."""
+    calls_sent: int = Field(ge=0)
+    """Requests that this run itself sent to the service; 0 at the start."""
+    http_attempts: int = Field(ge=0)
+    """HTTP attempts that those took, retries included; 0 at the start."""
+    gate_expressions: tuple[str, ...]
+    """As configured; here from the start, so that a killed run can be gated again."""
     gates: tuple[GateResult, ...]
+    """What the expressions came to; empty at the start."""

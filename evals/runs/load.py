@@ -17,8 +17,8 @@ from evals.untrusted import for_terminal
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
-ROW_SHAPES: dict[str, type[ConclusionRow]] = {"premise": ConclusionRow}
-"""Instrument -> the shape of its rows: the one table that knows every instrument."""
+ROW_SHAPES: dict[str, type[Row]] = {"premise": ConclusionRow}
+"""Instrument -> the shape of its rows: a new instrument is one entry more."""
 
 _RESTORE = "Restore the file, or judge the trace again: stored answers cost no call."
 
@@ -28,14 +28,20 @@ class LoadedRun:
     """A run as its folder tells it."""
 
     info: RunInfo
-    rows: tuple[ConclusionRow, ...]
-    """In the order in which they ended."""
+    rows: tuple[Row, ...]
+    """Of every instrument, in the order in which they ended."""
     windows: dict[str, Window]
     """Window id -> window, of every row."""
     summary: RunSummary
     """Made from ``rows`` just now."""
     cut_rows: int
-    """1 where a kill cut the last line of ``rows.jsonl``: that item counts as not run; else 0."""
+    """1 where a kill cut the last line of ``rows.jsonl``: that item counts as not run; else 0.
+    Always 0 for a complete run."""
+
+    @property
+    def conclusions(self) -> tuple[ConclusionRow, ...]:
+        """The rows of the premise judge."""
+        return tuple(row for row in self.rows if isinstance(row, ConclusionRow))
 
 
 class _Tag(BaseModel):
@@ -52,11 +58,17 @@ def load_run(run_dir: Path) -> LoadedRun:
 
     Raises:
         RunError: a file is missing, holds anything else than its writer writes, or does not fit the
-            others; says the file and the line.
+            others; or the run says that it is complete and its rows are not. Says file and line.
     """
     info = _read_info(run_dir / RUN_FILE)
     windows = _read_windows(run_dir / WINDOWS_FILE)
     rows, cut_rows = _read_rows(run_dir / ROWS_FILE, info, windows)
+    if info.complete and (cut_rows or len(rows) != info.selected):
+        raise _inconsistent(
+            str(run_dir / ROWS_FILE),
+            f"{len(rows)} whole rows{' and a cut one' if cut_rows else ''}",
+            f"{info.selected}: {RUN_FILE} says that every selected item has ended",
+        )
     return LoadedRun(
         info=info, rows=rows, windows=windows, summary=summarize(rows), cut_rows=cut_rows
     )
@@ -92,8 +104,8 @@ def _read_windows(path: Path) -> dict[str, Window]:
 
 def _read_rows(
     path: Path, info: RunInfo, windows: dict[str, Window]
-) -> tuple[tuple[ConclusionRow, ...], int]:
-    rows: dict[tuple[str, str], ConclusionRow] = {}
+) -> tuple[tuple[Row, ...], int]:
+    rows: dict[tuple[str, str], Row] = {}
     cut = 0
     for where, line, whole in _lines(path):
         if not whole and _is_cut(line):
@@ -126,7 +138,7 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def _shape_of(line: bytes, where: str) -> type[ConclusionRow]:
+def _shape_of(line: bytes, where: str) -> type[Row]:
     instrument = _parse(line, _Tag, where).instrument
     if instrument not in ROW_SHAPES:
         raise RunError(

@@ -1,8 +1,9 @@
 """Every metric of a run in one record, and the flat list of those that a gate can name."""
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -12,6 +13,24 @@ from evals.premise.metrics import PremiseSummary, premise_summary
 from evals.premise.row import ConclusionRow
 from evals.records import Record
 
+RowT = TypeVar("RowT", bound=Row)
+
+
+class Metric(Protocol):
+    """A figure that a gate can name."""
+
+    @property
+    def value(self) -> float | None:
+        """The figure; None where nothing was judged."""
+
+    @property
+    def unjudged(self) -> int:
+        """What was left out of it because there is no verdict."""
+
+
+METRIC_KINDS: dict[type[Metric], bool] = {Rate: True, Mean: False}
+"""Type of a summary's field that a gate can name -> whether it is a share from 0 to 1."""
+
 
 class RunSummary(Record):
     """What the run's rows come to: one field an instrument."""
@@ -20,13 +39,30 @@ class RunSummary(Record):
     """None where the run holds no row of the premise judge."""
 
 
+def _over(
+    shape: type[RowT], summary_of: Callable[[Sequence[RowT]], Record]
+) -> Callable[[Sequence[Row]], Record | None]:
+    """Return the summary of the rows of one shape; None where a run has none of them."""
+
+    def part(rows: Sequence[Row]) -> Record | None:
+        own = [row for row in rows if isinstance(row, shape)]
+        return summary_of(own) if own else None
+
+    return part
+
+
+SUMMARIES: dict[str, Callable[[Sequence[Row]], Record | None]] = {
+    "premise": _over(ConclusionRow, premise_summary),
+}
+"""Field of ``RunSummary`` -> what makes it of all rows of a run, or None where it has no rows."""
+
+
 def summarize(rows: Sequence[Row]) -> RunSummary:
     """Return every metric over ``rows``; their order does not matter."""
-    conclusions = [row for row in rows if isinstance(row, ConclusionRow)]
-    return RunSummary(premise=premise_summary(conclusions) if conclusions else None)
+    return RunSummary.model_validate({name: part(rows) for name, part in SUMMARIES.items()})
 
 
-def metric_of(summary: RunSummary, name: str) -> Rate | Mean | None:
+def metric_of(summary: RunSummary, name: str) -> Metric | None:
     """Return one gateable metric; None where its instrument has no row in the run.
 
     Raises:
@@ -34,8 +70,7 @@ def metric_of(summary: RunSummary, name: str) -> Rate | Mean | None:
     """
     instrument, _ = gateable_metrics()[name]
     part = getattr(summary, instrument)
-    metric = None if part is None else getattr(part, name)
-    assert metric is None or isinstance(metric, Rate | Mean)
+    metric: Metric | None = None if part is None else getattr(part, name)
     return metric
 
 
@@ -46,9 +81,9 @@ def figures(summary: RunSummary) -> dict[str, float | None]:
 
 
 @cache
-def gateable_metrics() -> dict[str, tuple[str, type[Rate] | type[Mean]]]:
-    """Return name -> (instrument, Rate or Mean), read from the summaries' declared types."""
-    found: dict[str, tuple[str, type[Rate | Mean]]] = {}
+def gateable_metrics() -> dict[str, tuple[str, type[Metric]]]:
+    """Return name -> (instrument, kind of figure), read from the summaries' declared types."""
+    found: dict[str, tuple[str, type[Metric]]] = {}
     for instrument, field in RunSummary.model_fields.items():
         for name, kind in _metrics_of(_record_type(field.annotation)):
             assert name not in found, f"two instruments call a metric {name}: a gate needs one"
@@ -63,11 +98,10 @@ def _record_type(annotation: object) -> type[BaseModel]:
     )
 
 
-def _metrics_of(record: type[BaseModel]) -> list[tuple[str, type[Rate] | type[Mean]]]:
-    kinds: tuple[type[Rate | Mean], ...] = (Rate, Mean)
+def _metrics_of(record: type[BaseModel]) -> list[tuple[str, type[Metric]]]:
     return [
         (name, kind)
         for name, field in record.model_fields.items()
-        for kind in kinds
+        for kind in METRIC_KINDS
         if field.annotation is kind
     ]

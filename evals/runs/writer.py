@@ -101,8 +101,13 @@ class RunWriter:
         write_atomically(self.run_dir / name, record.model_dump_json(indent=2))
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file, mode 0600; a reader sees the old text or the new one.
+def write_atomically(path: Path, text: str, mode: int = _FILE_MODE) -> None:
+    """Write a whole file; a reader sees the old text or the new one.
+
+    Args:
+        path: in a folder that is there.
+        text: without its last line break, which is added.
+        mode: of the file, less the umask: the user's alone, unless it quotes nobody.
 
     Raises:
         RunError: it cannot be written.
@@ -110,7 +115,7 @@ def write_atomically(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.part")
     with _writing(path):
         beside.unlink(missing_ok=True)  # left by a killed writer
-        with _open_new(beside) as file:
+        with _open_new(beside, mode) as file:
             file.write(f"{text}\n".encode())
             file.flush()
             os.fsync(file.fileno())
@@ -123,9 +128,9 @@ def _append(file: IO[bytes], record: Record, path: Path) -> None:
         file.flush()
 
 
-def _open_new(path: Path) -> IO[bytes]:
+def _open_new(path: Path, mode: int = _FILE_MODE) -> IO[bytes]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-    return os.fdopen(os.open(path, flags, _FILE_MODE), "ab")
+    return os.fdopen(os.open(path, flags, mode), "ab")
 
 
 @contextmanager

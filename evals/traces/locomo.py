@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -221,7 +222,7 @@ def _outcome_of(
         raise misfit(error, conversation.file, _TODO, root=root) from error
     if not messages:
         raise TraceError(where, "observations on a session without turns", "its turns", _TODO)
-    window_id = f"locomo-{for_id(conversation.conversation_id)}-s{number:02d}"
+    window_id = f"locomo-{_slug_of(conversation.conversation_id)}-s{number:02d}"
     return Window(
         window_id=window_id,
         conversation_id=conversation.conversation_id,
@@ -240,6 +241,15 @@ def _outcome_of(
             ),
         ),
     )
+
+
+def _slug_of(conversation_id: str) -> str:
+    # What a slug leaves out can be all that tells two conversations apart (会话一, 会话二).
+    slug = for_id(conversation_id)
+    if slug == conversation_id:
+        return slug
+    encoded = conversation_id.encode("utf-8", "surrogatepass")
+    return f"{slug}-{sha256(encoded).hexdigest()[:8]}"
 
 
 def _recognises(value: Any) -> bool:

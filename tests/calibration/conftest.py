@@ -34,6 +34,7 @@ PASS_2: dict[str, Any] = {
     "missing": [],
     "labels": [],
 }
+SEARCH: dict[str, Any] = {"slots": []}
 GALLERY = """
 specimens:
 - id: allergy
@@ -52,6 +53,29 @@ specimens:
   window:
     - {at: 2026-04-08T15:00:00Z, peer: sam, text: "yes"}
   verdict: fail
+"""
+
+SEARCHED = """
+specimens:
+- id: booked-what
+  peer_id: priya
+  conclusion: "On 2026-01-20 priya told sam that she booked it"
+  earlier:
+    - {at: "2026-01-19T11:00:00Z", peer: sam, text: "Please book the blue room, nothing else."}
+    - {at: null, peer: priya, text: "Tomorrow."}
+  window:
+    - {at: "2026-01-20T11:00:00Z", peer: priya, text: "Booked it, sam."}
+  verdict: fail
+  pass_1: {unknown_slots_include: [OBJECT_OR_CONTENT]}
+  attribution: [{slot: OBJECT_OR_CONTENT, attribution: ABSENT_FROM_WINDOW}]
+- id: opens-the-talk
+  peer_id: priya
+  conclusion: "On 2026-01-20 priya told sam that she sold it"
+  earlier: []
+  window:
+    - {at: "2026-01-20T11:00:00Z", peer: priya, text: "Sold it, sam."}
+  verdict: fail
+  attribution: [{slot: OBJECT_OR_CONTENT, attribution: ABSENT_EVERYWHERE}]
 """
 
 
@@ -87,12 +111,15 @@ class ScriptedJudge:
 
 @pytest.fixture
 def make_judge() -> Callable[..., ScriptedJudge]:
-    def make(pass_1: Scripted = None, pass_2: Scripted = None) -> ScriptedJudge:
+    def make(
+        pass_1: Scripted = None, pass_2: Scripted = None, search: Scripted = None
+    ) -> ScriptedJudge:
         """Take what each answer differs in, or its whole text, or the error it ends in."""
         return ScriptedJudge(
             {
                 "premise.pass_1": _scripted(pass_1, PASS_1),
                 "premise.pass_2": _scripted(pass_2, PASS_2),
+                "premise.attribution_search": _scripted(search, SEARCH),
             }
         )
 
@@ -130,6 +157,19 @@ def gallery_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def gallery(gallery_file: Path) -> Gallery:
     return load_gallery(gallery_file)
+
+
+@pytest.fixture
+def searched_file(tmp_path: Path) -> Path:
+    """A gallery of two fails with ``earlier``: ``booked-what``, and ``opens-the-talk`` (none)."""
+    path = tmp_path / "searched.yaml"
+    path.write_text(SEARCHED, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def searched(searched_file: Path) -> Gallery:
+    return load_gallery(searched_file)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def test_pass_1_alone_asks_nothing_else(
     assert [request.purpose for request in judge.requests] == ["premise.pass_1"]
     assert (row.met, row.shortfall, row.outcome) == (True, "", "scored")
     assert row.pass_1 is not None
-    assert (row.pass_2, row.verdict) == (None, None)
+    assert (row.pass_2, row.verdict, row.missing) == (None, None, ())
 
 
 def test_both_passes_come_to_a_verdict_without_minimality(
@@ -157,6 +157,7 @@ def test_a_row_says_what_made_it(
     assert provenance.judge_prompt_hashes == {
         "premise/pass_1": case.prompts.pass_1.prompt_hash,
         "premise/pass_2": case.prompts.pass_2.prompt_hash,
+        "premise/attribution_search": case.prompts.attribution_search.prompt_hash,
     }
     assert (provenance.judge_model_id, provenance.reasoning_enabled) == ("judge-1", True)
     assert provenance.window_text_hash == case.specimen.as_window.window_text_hash

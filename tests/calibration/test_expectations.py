@@ -3,9 +3,16 @@ from typing import Any
 
 import pytest
 
-from calibration.expectations import check_pass_1, check_pass_2, check_verdict, slot_name
+from calibration.expectations import (
+    check_attribution,
+    check_pass_1,
+    check_pass_2,
+    check_verdict,
+)
 from calibration.specimen import Specimen
+from evals.premise.row import AttributedSlot
 from evals.premise.schema import Pass1, Pass2
+from evals.premise.slots import slot_name
 from evals.premise.verdict import Verdict, verdict_of
 
 MakePass1 = Callable[..., Pass1]
@@ -226,6 +233,69 @@ def test_a_verdict_says_every_condition_that_failed() -> None:
     )
     (found,) = check_verdict(specimen("pass"), said)
     assert found.said == "fail because of unknown_slots, time_status"
+
+
+def attributed(*pairs: tuple[str, str]) -> tuple[AttributedSlot, ...]:
+    return tuple(AttributedSlot.model_validate(item) for item in missing(*pairs))
+
+
+def searched(*pairs: tuple[str, str]) -> Specimen:
+    wanted = [{"slot": slot, "attribution": where} for slot, where in pairs]
+    return specimen("fail", earlier=[], attribution=wanted) if pairs else specimen("fail")
+
+
+FAILED = Verdict(sound=False, pass_1_ok=False, pass_2_ok=True, failed_because=("unknown_slots",))
+PASSED = Verdict(sound=True, pass_1_ok=True, pass_2_ok=True, failed_because=())
+NOWHERE = ("PLACE", "ABSENT_EVERYWHERE")
+IN_WINDOW = ("TIME", "PRESENT_IN_WINDOW")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ([], []),
+        ([], [NOWHERE]),
+        ([NOWHERE], [NOWHERE]),
+        ([NOWHERE], [IN_WINDOW, ("place (where)", "ABSENT_EVERYWHERE")]),
+        ([NOWHERE], [("PLACE", "PRESENT_IN_WINDOW"), NOWHERE]),
+        ([NOWHERE, IN_WINDOW], [IN_WINDOW, NOWHERE]),
+    ],
+)
+def test_an_attribution_is_met(wanted: list[tuple[str, str]], said: list[tuple[str, str]]) -> None:
+    assert check_attribution(searched(*wanted), FAILED, attributed(*said)) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ([], "none"),
+        ([("PLACE", "ABSENT_FROM_WINDOW")], "PLACE ABSENT_FROM_WINDOW"),
+        ([("PLACE", "PRESENT_IN_WINDOW")], "PLACE PRESENT_IN_WINDOW"),
+        ([("SPOT", "ABSENT_EVERYWHERE")], "SPOT ABSENT_EVERYWHERE"),
+    ],
+)
+def test_an_attribution_falls_short(said: list[tuple[str, str]], shown: str) -> None:
+    (found,) = check_attribution(searched(NOWHERE), FAILED, attributed(*said))
+    assert (found.expectation, found.wanted) == (
+        "attribution",
+        "PLACE ABSENT_EVERYWHERE among them",
+    )
+    assert found.said == shown
+
+
+def test_every_attribution_that_is_not_met_is_a_mismatch_of_its_own() -> None:
+    found = check_attribution(searched(NOWHERE, IN_WINDOW), FAILED, ())
+    assert [item.wanted.split()[0] for item in found] == ["PLACE", "TIME"]
+
+
+def test_a_conclusion_that_passes_meets_no_attribution() -> None:
+    said = attributed(NOWHERE, IN_WINDOW)
+    found = check_attribution(searched(NOWHERE, IN_WINDOW), PASSED, said)
+    assert [item.expectation for item in found] == ["attribution"] * 2
+    assert {item.said for item in found} == {
+        "nothing: it passes, so there is no failure to attribute"
+    }
+    assert check_attribution(searched(), PASSED, said) == ()
 
 
 @pytest.mark.parametrize(

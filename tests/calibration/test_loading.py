@@ -66,6 +66,26 @@ def test_a_specimen_becomes_a_window_with_one_conclusion(gallery_file: Path) -> 
     assert (conclusion.deriver_model_id, conclusion.derived_at) == (None, None)
 
 
+def test_what_was_said_earlier_is_of_the_window_but_not_in_it(searched_file: Path) -> None:
+    booked, opening = (item.as_window for item in load_gallery(searched_file).specimens)
+    assert booked.earlier_messages is not None
+    assert [(m.message_id, m.peer_id, m.text) for m in booked.earlier_messages] == [
+        ("e1", "sam", "Please book the blue room, nothing else."),
+        ("e2", "priya", "Tomorrow."),
+    ]
+    at = datetime(2026, 1, 19, 11, tzinfo=UTC)
+    assert [message.sent_at for message in booked.earlier_messages] == [at, None]
+    assert [message.message_id for message in booked.messages] == ["m1"]
+    assert booked.window_text_hash == window_text_hash_of(booked.messages)
+    assert opening.earlier_messages == ()  # known to be none, which is not: not known
+
+
+def test_the_shipped_gallery_searches_for_each_attribution() -> None:
+    specimens = load_gallery(SHIPPED_GALLERY).specimens
+    wanted = {item.attribution for spec in specimens for item in spec.attribution or ()}
+    assert wanted == {"PRESENT_IN_WINDOW", "ABSENT_FROM_WINDOW", "ABSENT_EVERYWHERE"}
+
+
 def test_a_time_may_be_quoted_or_not(gallery_file: Path) -> None:
     window = load_gallery(gallery_file).specimens[1].as_window
     assert window.messages[0].sent_at == datetime(2026, 4, 8, 15, tzinfo=UTC)
@@ -127,6 +147,38 @@ def test_all_that_is_judged_or_asserted_changes_the_hash(
     assert old in text
     gallery_file.write_text(text.replace(old, new), encoding="utf-8")
     assert gallery_hash(gallery_file) != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("blue room", "red room"),
+        ('"2026-01-19T11:00:00Z"', "null"),
+        ("peer: sam", "peer: tom"),
+        ("  earlier: []\n", '  earlier: [{at: null, peer: sam, text: "Hi"}]\n'),
+        ("attribution: ABSENT_FROM_WINDOW", "attribution: ABSENT_EVERYWHERE"),
+        ("[{slot: OBJECT_OR_CONTENT", "[{slot: REFERENT"),
+    ],
+)
+def test_earlier_messages_and_attribution_change_the_hash(
+    searched_file: Path, old: str, new: str
+) -> None:
+    before = gallery_hash(searched_file)
+    text = searched_file.read_text(encoding="utf-8")
+    assert old in text
+    searched_file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert gallery_hash(searched_file) != before
+
+
+def test_earlier_that_is_empty_is_hashed_apart_from_earlier_that_is_not_known(
+    tmp_path: Path,
+) -> None:
+    hashes = set()
+    for name, text in {"known": ONE + "  earlier: []\n", "not-known": ONE}.items():
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text, encoding="utf-8")
+        hashes.add(gallery_hash(path))
+    assert len(hashes) == 2
 
 
 @pytest.mark.parametrize(
@@ -216,6 +268,70 @@ def test_an_expectation_that_cannot_be_read_or_met_is_refused(
     error = refusal(tmp_path, f"{ONE}  {expected}\n")
     assert error.where.endswith(f"specimen one, key {key}")
     assert wanted in error.wanted
+
+
+PLACE = "attribution: [{slot: PLACE, attribution: ABSENT_FROM_WINDOW}]"
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "wanted"),
+    [
+        ("earlier:", "the whole", "no value after earlier"),
+        ("earlier: hello", "earlier", "valid tuple"),
+        ("earlier: [hello]", "earlier.0", "dictionary"),
+        ("earlier: [{at: null, peer: sam}]", "earlier.0.text", "this key"),
+        ("earlier: [{at: null, peer: sam, text: ' '}]", "earlier.0.text", "blank text"),
+        ("earlier: [{at: monday, peer: sam, text: hi}]", "earlier.0.at", "a date and a time"),
+        ("earlier: [{id: e1, at: null, peer: s, text: hi}]", "earlier.0.id", "no key of this"),
+        ("earlier: []\n  attribution:", "the whole", "no value after attribution"),
+        ("earlier: []\n  attribution: []", "attribution", "at least 1"),
+        ("earlier: []\n  attribution: [PLACE]", "attribution.0", "dictionary"),
+        ("earlier: []\n  attribution: [{slot: PLACE}]", "attribution.0.attribution", "this key"),
+        (
+            "earlier: []\n  attribution: [{slot: PLACE, attribution: ABSENT}]",
+            "attribution.0.attribution",
+            "'PRESENT_IN_WINDOW'",
+        ),
+        (PLACE, "attribution", "only beside `earlier`"),
+        (f"earlier: []\n  {PLACE}", "attribution", "contradict each other"),
+    ],
+)
+def test_an_attribution_that_cannot_be_read_or_met_is_refused(
+    tmp_path: Path, given: str, key: str, wanted: str
+) -> None:
+    text = ONE.replace("verdict: pass", "verdict: fail")
+    error = refusal(tmp_path, f"{text}  {given}\n")
+    assert error.where.endswith(f"specimen one, key {key}")
+    assert wanted in error.wanted
+
+
+@pytest.mark.parametrize("earlier", ["", "  earlier: [{at: null, peer: sam, text: hi}]\n"])
+def test_a_pass_has_no_attribution(tmp_path: Path, earlier: str) -> None:
+    error = refusal(tmp_path, f"{ONE}{earlier}  {PLACE}\n")
+    assert error.where.endswith("specimen one, key attribution")
+    assert "only beside `verdict: fail`" in error.wanted
+
+
+def test_earlier_may_stand_without_attribution_and_beside_a_pass(tmp_path: Path) -> None:
+    path = tmp_path / "gallery.yaml"
+    path.write_text(f"{ONE}  earlier: []\n", encoding="utf-8")
+    (specimen,) = load_gallery(path).specimens
+    assert (specimen.verdict, specimen.earlier, specimen.attribution) == ("pass", (), None)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "also"),
+    [("earlier: hello", "earlier"), ("verdict: maybe", "verdict")],
+)
+def test_attribution_beside_a_key_that_cannot_be_read_blames_that_key(
+    tmp_path: Path, spoil: str, also: str
+) -> None:
+    text = ONE.replace("verdict: pass", "verdict: fail") + f"  earlier: []\n  {PLACE}\n"
+    text = text.replace("ABSENT_FROM_WINDOW", "ABSENT_EVERYWHERE")
+    old = f"{also}: []" if also == "earlier" else f"{also}: fail"
+    error = refusal(tmp_path, text.replace(old, spoil))
+    assert error.where.endswith(f"specimen one, key {also}")
+    assert "Wrong there too" not in error.todo
 
 
 def test_all_keys_that_are_wrong_in_a_specimen_are_named(tmp_path: Path) -> None:

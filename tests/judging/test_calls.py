@@ -186,11 +186,33 @@ def test_overload_halves_what_runs_at_once_and_successes_bring_it_back() -> None
     async def test() -> None:
         line = Line(failure("slow_down", retry_after_s=0), failure("give_up"), ANSWER)
         limits = []
-        for name in "abcdef":
+        for number in range(30):
             with suppress(ExhaustedError):
-                await line.call(name)
+                await line.call(str(number))
             limits.append(line.calls.limit)
-        assert limits == [4, 5, 6, 7, 8, 8]
+        assert limits == [4] * 4 + [5] * 5 + [6] * 6 + [7] * 7 + [8] * 8
+
+    run(test())
+
+
+def test_answers_to_calls_sent_before_an_overload_do_not_undo_the_halving() -> None:
+    async def test() -> None:
+        go = asyncio.Event()
+
+        async def late() -> str:
+            await go.wait()
+            return ANSWER
+
+        line = Line(*[late] * 7, failure("slow_down", retry_after_s=0), ANSWER)
+        stragglers = [asyncio.create_task(line.call(str(number))) for number in range(7)]
+        await settle()
+        refused = asyncio.create_task(line.call("refused"))
+        await settle()
+        assert line.calls.limit == 4
+        go.set()
+        assert (await refused).attempts == 2
+        await asyncio.gather(*stragglers)
+        assert line.calls.limit == 4
 
     run(test())
 
@@ -203,6 +225,28 @@ def test_what_may_send_raises_ends_the_call_before_anything_is_sent() -> None:
     with pytest.raises(IsolationError):
         run(line.calls.call(REQUEST, stop))
     assert line.transport.sent == []
+
+
+def test_may_send_is_asked_when_the_place_is_free_and_not_before() -> None:
+    async def test() -> None:
+        go = asyncio.Event()
+
+        async def late() -> str:
+            await go.wait()
+            return ANSWER
+
+        line = Line(*[late] * 8, ANSWER)
+        asked: list[int] = []
+        crowd = [asyncio.create_task(line.call(str(number))) for number in range(8)]
+        await settle()
+        queued = asyncio.create_task(line.calls.call(REQUEST, lambda: asked.append(1)))
+        await settle()
+        assert asked == []
+        go.set()
+        await asyncio.gather(*crowd, queued)
+        assert asked == [1]
+
+    run(test())
 
 
 def test_errors_carry_no_context_that_could_hold_a_request() -> None:

@@ -42,13 +42,15 @@ LEAKY = request_for(
 class Bench:
     """An engine over a scripted transport (none: recorded mode) and folders of its own."""
 
-    def __init__(self, folder: Path, *outcomes: Outcome) -> None:
+    def __init__(self, folder: Path, *outcomes: Outcome, max_in_flight: int = 8) -> None:
         self.folder = folder
         self.transport = ScriptedTransport(*outcomes) if outcomes else None
         clock = Clock()
         live = None
         if self.transport is not None:
-            live = LiveCalls(self.transport, RetryPolicy(3, 60), 8, sleep=clock.sleep, clock=clock)
+            live = LiveCalls(
+                self.transport, RetryPolicy(3, 60), max_in_flight, sleep=clock.sleep, clock=clock
+            )
         self.engine = JudgeEngine(
             AnswerStore(folder / "answers.sqlite"), Recordings(folder / "recordings"), live
         )
@@ -292,6 +294,69 @@ def test_a_leak_keeps_calls_that_wait_for_their_retry_from_being_sent(tmp_path: 
     bench.run(test)
     assert bench.sent == 1
     assert not held.cancelled
+
+
+def test_a_leak_keeps_calls_that_stand_in_line_from_being_sent(tmp_path: Path) -> None:
+    held = Held()
+    bench = Bench(tmp_path, held, ANSWER, max_in_flight=1)
+
+    async def test(engine: JudgeEngine) -> None:
+        running = asyncio.create_task(engine.ask(REQUEST))
+        await settle()
+        queued = [asyncio.create_task(engine.ask(request_for(name))) for name in "bc"]
+        await settle()
+        with pytest.raises(IsolationError) as leak:
+            await engine.ask(LEAKY)
+        held.go.set()
+        assert (await running).text == '{"n": 1}'
+        for each in queued:
+            with pytest.raises(IsolationError) as caught:
+                await each
+            assert str(caught.value) == str(leak.value)
+
+    bench.run(test)
+    assert bench.sent == 1
+    assert bench.engine.counts.attempts == 1
+
+
+def test_a_wrong_model_keeps_calls_that_stand_in_line_from_being_sent(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, message_for("x", model="claude-other"), ANSWER, max_in_flight=1)
+
+    async def test(engine: JudgeEngine) -> list[BaseException | JudgeResponse]:
+        asks = [engine.ask(request_for(name)) for name in "abc"]
+        return await asyncio.gather(*asks, return_exceptions=True)
+
+    answers = bench.run(test)
+    assert [type(each) for each in answers] == [WrongModelError] * 3
+    assert bench.sent == 1
+
+
+def test_a_wrong_model_after_a_leak_does_not_take_its_place(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def wrong_model() -> str:
+        await go.wait()
+        return message_for("x", model="claude-other")
+
+    bench = Bench(tmp_path, wrong_model, ANSWER, max_in_flight=1)
+
+    async def test(engine: JudgeEngine) -> None:
+        running, queued = (
+            asyncio.create_task(engine.ask(request_for(name))) for name in ("b", "c")
+        )
+        await settle()
+        with pytest.raises(IsolationError):
+            await engine.ask(LEAKY)
+        go.set()
+        with pytest.raises(WrongModelError):
+            await running
+        with pytest.raises(IsolationError):
+            await queued
+        with pytest.raises(IsolationError):
+            await engine.ask(request_for("d"))
+
+    bench.run(test)
+    assert bench.sent == 1
 
 
 def test_a_guard_is_checked_on_answers_from_the_store_too(tmp_path: Path) -> None:

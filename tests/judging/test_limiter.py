@@ -1,4 +1,5 @@
 import asyncio
+import itertools
 from collections.abc import Coroutine
 from typing import Any
 
@@ -125,10 +126,63 @@ def test_the_number_never_falls_below_one_and_climbs_back_to_the_bound() -> None
             limiter.slow_down(0, generation)
         assert limiter.limit == 1
         limits = []
-        for _ in range(4):
-            limiter.succeeded()
+        for _ in range(5):
+            limiter.succeeded(5)
             limits.append(limiter.limit)
-        assert limits == [2, 3, 3, 3]
+        assert limits == [2, 2, 3, 3, 3]
+
+    run(test())
+
+
+@pytest.mark.parametrize("bound", [1, 2, 7, 8, 16, 17, 31, 64, 100])
+def test_a_halving_is_made_good_in_eight_rounds_of_successes_and_not_in_one(bound: int) -> None:
+    async def test() -> None:
+        limiter = Limiter(bound)
+        limiter.slow_down(0, 0)
+        limits = [limiter.limit]
+        while limits[-1] < bound:
+            for _ in range(limits[-1]):
+                assert limiter.limit == limits[-1]
+                limiter.succeeded(1)
+            limits.append(limiter.limit)
+        steps = {after - before for before, after in itertools.pairwise(limits[:-1])}
+        assert len(limits) - 1 <= 8
+        assert bound < 8 or len(limits) - 1 > 2
+        assert len(steps) <= 1
+
+    run(test())
+
+
+def test_successes_of_calls_sent_before_a_refusal_do_not_undo_it() -> None:
+    async def test() -> None:
+        limiter = Limiter(8)
+        crowd = Crowd(limiter)
+        await crowd.come(*range(8))
+        generations = list(crowd.inside.values())
+        limiter.slow_down(0, generations[0])
+        for _ in range(20):
+            limiter.succeeded(generations[1])
+        assert limiter.limit == 4
+        await crowd.go(*range(8))
+        await crowd.come(8)
+        for _ in range(4):
+            limiter.succeeded(crowd.inside[8])
+        assert limiter.limit == 5
+
+    run(test())
+
+
+def test_a_refusal_starts_the_count_of_successes_afresh() -> None:
+    async def test() -> None:
+        limiter = Limiter(8)
+        limiter.slow_down(0, 0)
+        for _ in range(3):
+            limiter.succeeded(1)
+        limiter.slow_down(0, 1)
+        limiter.succeeded(2)
+        assert limiter.limit == 2
+        limiter.succeeded(2)
+        assert limiter.limit == 3
 
     run(test())
 
@@ -140,7 +194,7 @@ def test_who_waits_is_let_in_as_soon_as_the_number_climbs() -> None:
         crowd = Crowd(limiter)
         await crowd.come(1, 2)
         assert list(crowd.inside) == [1]
-        limiter.succeeded()
+        limiter.succeeded(1)
         await settle()
         assert sorted(crowd.inside) == [1, 2]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evals.errors import StoreError
-from evals.judging.store import AnswerStore, StoredAnswer, same_message
+from evals.judging.store import AnswerStore, Deliveries, StoredAnswer, same_message
 from tests.judging.helpers import MODEL, message_for
 
 ROOT = Path(__file__).parents[2]
@@ -252,3 +252,21 @@ def test_processes_create_write_and_read_one_store_together(opened: Opened, path
 )
 def test_messages_are_compared_by_what_they_say(other: str, *, same: bool) -> None:
     assert same_message('{"a": "x", "b": 1}', other) is same
+
+
+def test_deliveries_opened_alone_share_the_file_with_the_answers(
+    opened: Opened, path: Path
+) -> None:
+    store = opened(path)
+    store.put(answer("a"))
+    deliveries = Deliveries(path)
+    try:
+        deliveries.put_result("run", "case", "{}")
+        store.set_state("run", "aborted", "yes")
+        assert store.get_result("run", "case") == "{}"
+        assert deliveries.get_state("run", "aborted") == "yes"
+        deliveries.clear_results("run")
+    finally:
+        deliveries.close()
+    assert store.get_result("run", "case") is None
+    assert store.get("a") == answer("a")

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -67,14 +67,18 @@ class Evaluations:
         return kept | {"COLUMNS": "80", "PYTHONPATH": str(self.folder)}
 
     def start(
-        self, *arguments: str, api: MessagesApi | None = None, cwd: Path = ROOT
+        self,
+        *arguments: str,
+        api: MessagesApi | None = None,
+        cwd: Path = ROOT,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[subprocess.Popen[str], Path]:
         self._number += 1
         run_id = f"run-{self._number}"
         process = subprocess.Popen(
             self.command(*arguments, run_id=run_id),
             cwd=cwd,
-            env=self.environment(api),
+            env=self.environment(api) | dict(environment or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -83,8 +87,14 @@ class Evaluations:
         )
         return process, self.folder / "reports" / run_id
 
-    def run(self, *arguments: str, api: MessagesApi | None = None, cwd: Path = ROOT) -> Finished:
-        process, run_dir = self.start(*arguments, api=api, cwd=cwd)
+    def run(
+        self,
+        *arguments: str,
+        api: MessagesApi | None = None,
+        cwd: Path = ROOT,
+        environment: Mapping[str, str] | None = None,
+    ) -> Finished:
+        process, run_dir = self.start(*arguments, api=api, cwd=cwd, environment=environment)
         return self.end(process, run_dir)
 
     def end(self, process: subprocess.Popen[str], run_dir: Path) -> Finished:

@@ -26,12 +26,15 @@ SHORT = GateResult(gate="pass_rate >= 0.9", metric_value=0.5, passed=False, why=
         (0, {"unjudged_share": 0.02, "allow_unjudged": 0.02}, 0),
         (0, {"unjudged_share": 0.03, "allow_unjudged": 0.02}, 1),
         (0, {"unjudged_share": 0.03, "gates": (SHORT,)}, 1),
+        (0, {"complete": False, "gates": (MET,)}, 1),
+        (2, {"complete": False}, 2),
     ],
 )
 def test_exit_code(current: int, changes: dict[str, object], wanted: int) -> None:
     found = exit_code(
         current,
         leaked=bool(changes.get("leaked")),
+        complete=bool(changes.get("complete", True)),
         judged_nothing=bool(changes.get("judged_nothing")),
         unjudged_share=changes.get("unjudged_share", 0.0),  # type: ignore[arg-type]
         allow_unjudged=changes.get("allow_unjudged", 0.0),  # type: ignore[arg-type]

@@ -1,13 +1,19 @@
 """What a pytest user expects of a run: selection, options, signals, exit codes, own outcomes."""
 
+import json
 import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from evals.judging.store import AnswerStore
 from tests.messages_api.fixtures import MessagesApi
+from tests.messages_api.server import message_to
 from tests.plugin.conftest import ROOT, Evaluations, MakeTrace
 
 PREMISE = "evals/premise"
@@ -120,12 +126,40 @@ def test_recorded_mode_without_answers_stops_before_the_first_test(
 def test_requests_go_out_and_answers_come_back_round_by_round(
     evaluations: Evaluations, make_trace: MakeTrace, tmp_path: Path
 ) -> None:
-    trace, folder = str(make_trace(1, 2)), tmp_path / "round-1"
-    run = evaluations.run(PREMISE, "--traces", trace, "--export-requests", str(folder))
+    arguments = [PREMISE, "--traces", str(make_trace(1, 2)), "--judge-model", "other-model"]
+    sizes = []
+    for number in range(1, 4):
+        folder = tmp_path / f"round-{number}"
+        run = evaluations.run(*arguments, "--export-requests", str(folder))
+        assert run.code == 0, run.output
+        if not folder.exists():
+            break
+        assert not run.run_dir.exists()
+        sizes.append(answer_round(folder))
+        command = [sys.executable, "-m", "evals.judging", "import", "--requests", str(folder)]
+        command += ["--results", str(folder / "results.jsonl"), "--into", str(evaluations.store)]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert sizes == [3, 2]  # pass 1 and minimality, then pass 2
+    run = evaluations.run(*arguments)
     assert run.code == 0, run.output
-    assert "Exported 3 requests" in run.output
-    assert len((folder / "requests.jsonl").read_text("utf-8").splitlines()) == 3
-    assert not run.run_dir.exists()
+    assert run.summary["premise"]["pass_rate"]["n"] == 2
+    assert run.summary["premise"]["tokens"]["calls_by_source"] == {"store": 5}
+
+
+def answer_round(folder: Path) -> int:
+    """Answer an exported round as a Message Batch does; return the number of requests."""
+    lines = (folder / "requests.jsonl").read_text("utf-8").splitlines()
+    requests = [json.loads(line) for line in lines]
+    results = [
+        {
+            "custom_id": request["custom_id"],
+            "result": {"type": "succeeded", "message": message_to(request["params"], "none")},
+        }
+        for request in requests
+    ]
+    text = "".join(f"{json.dumps(result)}\n" for result in reversed(results))
+    (folder / "results.jsonl").write_text(text, encoding="utf-8")
+    return len(requests)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +176,7 @@ def test_requests_go_out_and_answers_come_back_round_by_round(
         (["--trace-format", "honch"], 4, "honcho"),
         (["--traces", "no/such/file.jsonl"], 4, "no/such/file.jsonl"),
         (["--export-requests", "x"], 4, "--export-requests"),
-        (["-k", "nothing_like_it"], 5, "no tests ran"),
+        (["-k", "nothing_like_it"], 5, "2 deselected"),
     ],
 )
 def test_options_decide_the_exit_code(
@@ -156,7 +190,7 @@ def test_options_decide_the_exit_code(
     traces = [] if "--traces" in arguments else ["--traces", str(make_trace(1, 2))]
     run = evaluations.run(PREMISE, *traces, *arguments, api=messages_api)
     assert run.code == code, run.output
-    assert said in " ".join(run.output.split()).replace("deselected", "no tests ran")
+    assert said in " ".join(run.output.split())
     if code in {4, 11}:
         assert messages_api.counts()["posts"] == 0
         assert "Traceback" not in run.output
@@ -264,3 +298,45 @@ def test_hostile_text_stays_text_in_ids_and_pages(
         assert row["text"].count(hostile) == 2
         assert row["case_id"].isascii()
         assert not set(row["case_id"]) & set("<>[]:\"'& ")
+
+
+def test_a_page_put_elsewhere_still_leads_to_the_cases(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi, tmp_path: Path
+) -> None:
+    page = tmp_path / "elsewhere" / "page.html"
+    run = evaluations.run(
+        PREMISE,
+        *("--traces", str(make_trace(1, 2)), f"--html={page}", "--self-contained-html"),
+        api=messages_api,
+    )
+    assert run.code == 0, run.output
+    text = page.read_text(encoding="utf-8")
+    assert "../reports/run-1/cases.html" in text
+    assert not re.search(r"(?:&#34;|&quot;|\")cases\.html", text)
+
+
+def test_a_skipped_item_is_in_no_figure_and_the_run_is_not_complete(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi, tmp_path: Path
+) -> None:
+    (tmp_path / "skip_plugin.py").write_text(
+        "import pytest\ndef pytest_runtest_call(item):\n"
+        "    if 'w0001' in item.nodeid: pytest.skip('not today')\n",
+        encoding="utf-8",
+    )
+    run = evaluations.run(
+        PREMISE, "--traces", str(make_trace(3, 2)), "-p", "skip_plugin", api=messages_api
+    )
+    assert run.code == 1, run.output
+    assert len(run.rows) == run.summary["premise"]["conclusions"] == 4
+    assert run.info["complete"] is False
+
+
+def test_what_a_killed_run_of_the_same_name_left_is_not_read(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    store = AnswerStore(evaluations.store)
+    store.set_state("run-1", "aborted", "closed")
+    store.close()
+    run = evaluations.run(PREMISE, "--traces", str(make_trace(2, 2)), "-n", "2", api=messages_api)
+    assert run.code == 0, run.output
+    assert len(run.rows) == 4

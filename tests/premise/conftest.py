@@ -156,6 +156,7 @@ def _make_row(
         judge_model_id="judge-1",
         judge_prompt_hashes={},
         reasoning_enabled=False,
+        judge_repeat=0,
         dataset_shape="benchmark",
         git_commit=None,
         git_dirty=None,

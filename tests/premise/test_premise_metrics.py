@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evals.metrics import Mean, Rate
+from evals.metrics import Histogram, Mean, Rate
 from evals.premise.metrics import PremiseSummary, premise_summary
 from evals.premise.row import ConclusionRow
-from evals.records import Call
+from evals.records import Call, Unjudged
 
 Answers = Callable[..., dict[str, Any]]
 MakeRow = Callable[..., ConclusionRow]
@@ -78,7 +78,7 @@ def summary(rows: list[ConclusionRow]) -> PremiseSummary:
     ("name", "hits", "n", "unjudged"),
     [
         ("pass_rate", 2, 4, 2),
-        ("bundled_rate", 2, 5, 1),
+        ("bundled_rate", 2, 4, 2),
         ("bad_timestamp_rate", 1, 4, 2),
         ("token_range_rate", 3, 6, 0),
         ("unjudged_share", 2, 6, 0),
@@ -100,9 +100,10 @@ def test_the_pass_rate_has_its_wilson_interval(summary: PremiseSummary) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "n", "unjudged"),
     [
-        ("mean_decontextuality", (1.0 + 0.4 + 0.25 + 0.64 + 0.5) / 5, 5, 1),
-        ("mean_minimality", (1.0 + 0.4 + 0.25 + 0.5) / 4, 4, 2),
-        ("mean_molecular", (1.0 + 0.4 + 0.4 + 0.5) / 4, 4, 2),
+        ("mean_decontextuality", (1.0 + 0.4 + 0.25 + 0.64) / 4, 4, 2),
+        # Without a verdict, or without a minimality of its own.
+        ("mean_minimality", (1.0 + 0.4 + 0.25) / 3, 3, 3),
+        ("mean_molecular", (1.0 + 0.4 + 0.4) / 3, 3, 3),
     ],
 )
 def test_means(summary: PremiseSummary, name: str, value: float, n: int, unjudged: int) -> None:
@@ -120,6 +121,7 @@ def test_means(summary: PremiseSummary, name: str, value: float, n: int, unjudge
     [
         # Of failed conclusions alone: the sound one's missing slot is not in it.
         ("failure_attribution_split", {"ABSENT_FROM_WINDOW": 1, "PRESENT_IN_WINDOW": 1}, 2, 2),
+        ("failure_attribution_by_conclusion", {"mixed": 1, "no open slot": 1}, 2, 2),
         ("attribution_scope", {"window": 1}, 2, 2),
         # Of both passes: the labels of a pass 1 without a pass 2 are not in it.
         ("label_histogram", {"x": 2, "y": 1}, 4, 2),
@@ -159,20 +161,156 @@ def test_histograms(
 def test_counts(summary: PremiseSummary) -> None:
     assert summary.conclusions == 6
     assert summary.failed_without_open_slot == 1
+    assert summary.unattributed_slots == 0
     assert summary.unjudged_by_reason == {"refused": 1, "timeout": 1}
+    # The unjudged conclusion without a minimality is among those above, and counted once.
+    assert summary.minimality_unjudged_by_reason == {"refused": 1}
+    assert summary.attribution_unjudged_by_reason == {}
+
+
+def test_no_metric_counts_a_conclusion_without_a_verdict(
+    make_row: MakeRow, pass_1: Answers, pass_2: Answers
+) -> None:
+    judged = [
+        make_row(pass_1(), pass_2(), minimality=0.5),
+        make_row(pass_1(licensed_inference="NONE", bundled=True), pass_2(), minimality=0.7),
+    ]
+    # Its calls were answered, all but pass 2.
+    answered = make_row(pass_1(bundled=True, decontextuality=0.0), None, minimality=0.0)
+    alone, beside = premise_summary(judged), premise_summary([*judged, answered])
+    metrics = [
+        name
+        for name, field in PremiseSummary.model_fields.items()
+        if field.annotation in {Rate, Mean, Histogram}
+        and name not in {"unjudged_share", "token_range_rate"}
+    ]
+    assert len(metrics) > 10
+    for name in metrics:
+        before, after = getattr(alone, name), getattr(beside, name)
+        assert after == before.model_copy(update={"unjudged": 1}), name
+    assert beside.bundled_by_minimality == alone.bundled_by_minimality
+    assert answered.molecular is None
+
+
+def failing_rows(
+    make_row: MakeRow, pass_1: Answers, pass_2: Answers
+) -> Callable[..., ConclusionRow]:
+    def make(opened: str, *missing: tuple[str, str], **changes: Any) -> ConclusionRow:
+        """Take the slots of pass 1, comma-separated, and the missing ones of pass 2."""
+        slots = [{"slot": slot, "why": ""} for slot in opened.split(", ") if slot]
+        answer = pass_1(unknown_slots=slots)
+        row = make_row(answer, pass_2(force_preserved=False), missing=missing)
+        return row.model_copy(update=changes)
+
+    return make
+
+
+PRESENT, FROM, EVERYWHERE = "PRESENT_IN_WINDOW", "ABSENT_FROM_WINDOW", "ABSENT_EVERYWHERE"
+
+
+@pytest.mark.parametrize(
+    ("opened", "missing", "group", "unattributed"),
+    [
+        ("", [], "no open slot", 0),
+        ("TIME", [("TIME", PRESENT)], "PRESENT_IN_WINDOW only", 0),
+        ("", [("TIME", PRESENT), ("PLACE", PRESENT)], "PRESENT_IN_WINDOW only", 0),
+        ("TIME", [("TIME", FROM)], "ABSENT_FROM_WINDOW", 0),
+        ("TIME", [("TIME", EVERYWHERE)], "ABSENT_EVERYWHERE", 0),
+        ("TIME", [("TIME", PRESENT), ("PLACE", FROM)], "mixed", 0),
+        ("TIME", [("TIME", EVERYWHERE), ("PLACE", FROM)], "mixed", 0),
+        # Pass 2 does not repeat what pass 1 left open.
+        ("TIME", [], "unattributed", 1),
+        ("TIME, PLACE", [("TIME", PRESENT)], "PRESENT_IN_WINDOW only", 1),
+        ("TIME", [("PLACE", FROM)], "ABSENT_FROM_WINDOW", 1),
+        # Each as often as it comes, by its bare name.
+        ("TIME, TIME, TIME", [("TIME", PRESENT)], "PRESENT_IN_WINDOW only", 2),
+        ("UNKNOWN(Start time), place (which)", [("START_TIME", FROM), ("Place", FROM)], FROM, 0),
+        ("start_time: when", [("Start-Time (of the trip)", FROM)], FROM, 0),
+        ("TIME", [("START TIME", FROM)], FROM, 1),
+    ],
+)
+def test_a_failed_conclusion_is_in_one_group(
+    make_row: MakeRow,
+    pass_1: Answers,
+    pass_2: Answers,
+    opened: str,
+    missing: list[tuple[str, str]],
+    group: str,
+    unattributed: int,
+) -> None:
+    summary = premise_summary([failing_rows(make_row, pass_1, pass_2)(opened, *missing)])
+    assert summary.failure_attribution_by_conclusion.counts == {group: 1}
+    assert summary.unattributed_slots == unattributed
+    assert summary.failed_without_open_slot == (group == "no open slot")
+    assert sum(summary.failure_attribution_split.counts.values()) == len(missing)
+
+
+def test_the_groups_of_failed_conclusions_sum_to_them(
+    make_row: MakeRow, pass_1: Answers, pass_2: Answers
+) -> None:
+    fail = failing_rows(make_row, pass_1, pass_2)
+    rng = random.Random(3)
+    rows = [
+        fail(
+            ", ".join(rng.sample(["TIME", "PLACE", "WHO"], rng.randint(0, 3))),
+            *((slot, rng.choice([PRESENT, FROM, EVERYWHERE])) for slot in ("TIME", "X")[: n % 3]),
+        )
+        for n in range(40)
+    ]
+    rows += [make_row(pass_1(), pass_2(), missing=[("TIME", FROM)]), make_row(pass_1(), None)]
+    groups = premise_summary(rows).failure_attribution_by_conclusion
+    assert len(groups.counts) == 6
+    assert (sum(groups.counts.values()), groups.n, groups.unjudged) == (40, 40, 1)
+
+
+def test_a_search_without_an_answer_is_counted_by_its_reason(
+    make_row: MakeRow, pass_1: Answers, pass_2: Answers
+) -> None:
+    fail = failing_rows(make_row, pass_1, pass_2)
+    searches = ["timeout", "refused", "timeout", None]
+    rows = [
+        fail(
+            "TIME",
+            ("TIME", FROM),
+            attribution_scope="window",
+            attribution_unjudged=None
+            if reason is None
+            else Unjudged.model_validate({"reason": reason, "detail": ""}),
+        )
+        for reason in searches
+    ]
+    summary = premise_summary(rows)
+    assert summary.attribution_unjudged_by_reason == {"timeout": 2, "refused": 1}
+    assert summary.attribution_scope.counts == {"window": 4}
+
+
+def test_what_minimality_leaves_out_is_told_by_the_two_reasons(
+    make_row: MakeRow, pass_1: Answers, pass_2: Answers
+) -> None:
+    rows = [
+        make_row(pass_1(), pass_2(), reason="timeout"),
+        make_row(pass_1(), pass_2(), reason="truncated"),
+        make_row(pass_1(), None, reason="timeout"),
+        make_row(pass_1(), None, reason="exhausted", minimality=0.5),
+        make_row(pass_1(), pass_2(), minimality=0.5),
+    ]
+    summary = premise_summary(rows)
+    assert summary.minimality_unjudged_by_reason == {"timeout": 1, "truncated": 1}
+    assert summary.unjudged_by_reason == {"exhausted": 1, "timeout": 1}
+    assert (summary.mean_minimality.n, summary.mean_minimality.unjudged) == (1, 2 + 2)
 
 
 def test_bundled_is_crossed_with_minimality(summary: PremiseSummary) -> None:
     single, bundled = summary.bundled_by_minimality
     assert (single.bundled, bundled.bundled) == (False, True)
     assert (single.minimality.value, single.minimality.n, single.minimality.unjudged) == (
-        0.75,
-        2,
+        1.0,
         1,
+        1,  # judged, without a minimality; the one without a pass 2 is in neither cell
     )
     assert (single.single_claim.hits, single.single_claim.n, single.single_claim.unjudged) == (
-        2,
-        2,
+        1,
+        1,
         1,
     )
     assert bundled.minimality.value == pytest.approx(0.325)
@@ -275,11 +413,12 @@ def test_unknown_usage_is_counted_and_not_guessed(
 def test_the_molecular_score_is_the_geometric_mean(
     make_row: MakeRow,
     pass_1: Answers,
+    pass_2: Answers,
     decontextuality: float,
     minimality: float | None,
     molecular: float | None,
 ) -> None:
-    row = make_row(pass_1(decontextuality=decontextuality), None, minimality=minimality)
+    row = make_row(pass_1(decontextuality=decontextuality), pass_2(), minimality=minimality)
     if molecular is None:
         assert row.molecular is None
     else:

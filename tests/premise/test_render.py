@@ -9,6 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.window_text import forbidden_text, message_lines
 from evals.premise.render import (
     MINIMALITY_BATCH,
     THINKING_TOKENS,
@@ -16,16 +17,14 @@ from evals.premise.render import (
     PremisePrompts,
     WindowTexts,
     attribution_search_request,
-    forbidden_text,
     guarded,
     load_premise_prompts,
-    message_lines,
     minimality_request,
     pass_1_guard,
     pass_1_request,
     pass_2_request,
 )
-from evals.records import Message, Window
+from evals.records import Message, ReasoningMode, Window
 
 MakeWindow = Callable[..., Window]
 SETTINGS = JudgeSettings(model="judge-1", reasoning="off")
@@ -130,12 +129,22 @@ def test_reasoning_makes_room_for_itself_and_changes_the_hash(
         assert other.request_hash != one.request_hash
 
 
-def test_no_request_can_need_streaming(make_window: MakeWindow, prompts: PremisePrompts) -> None:
-    reasoning = JudgeSettings(model="judge-1", reasoning="adaptive")
+@pytest.mark.parametrize(("reasoning", "largest"), [("off", 12_500), ("adaptive", 20_500)])
+def test_no_minimality_request_has_a_token_limit_over_the_one_stated(
+    make_window: MakeWindow, prompts: PremisePrompts, reasoning: ReasoningMode, largest: int
+) -> None:
+    settings = JudgeSettings(model="judge-1", reasoning=reasoning)
     texts = WindowTexts(make_window(conclusions=[f"vince did {n}" for n in range(200)]))
     batches = [texts.minimality_batch(item) for item in texts.window.conclusions]
-    largest = max(minimality_request(b, reasoning, prompts).max_tokens for b in batches)
-    assert largest <= 128_000 / 6  # the client's bound: ten minutes at 128,000 tokens an hour
+    assert max(minimality_request(b, settings, prompts).max_tokens for b in batches) == largest
+
+
+@pytest.mark.parametrize(("count", "calls"), [(1, 1), (60, 1), (61, 2), (121, 3)])
+def test_minimality_takes_one_call_up_to_60_conclusions_a_window(
+    make_window: MakeWindow, count: int, calls: int
+) -> None:
+    texts = WindowTexts(make_window(conclusions=[f"vince did {n}" for n in range(count)]))
+    assert len({texts.minimality_batch(item) for item in texts.window.conclusions}) == calls
 
 
 def test_minimality_asks_a_window_at_once_and_a_huge_one_in_parts(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from evals.errors import InvalidOutputError, RefusedError, TruncatedError
 from evals.judging.response import JudgeResponse, parse_answer, schema_of
@@ -95,6 +96,64 @@ def test_a_wrong_value_in_pass_1_is_invalid_and_named(
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        "NONE\n",
+        "None",
+        "NONE!",
+        "NONE …",
+        "'NONE'",
+        '"none".',
+        "*NONE*",
+        "**None**",
+        "_NONE_",
+        "`NONE`",
+        "(NONE)",
+        "- NONE",
+        "\u200bNONE\ufeff",
+        "\uff2e\uff2f\uff2e\uff25",
+        "NONE (only reports that talk took place)",
+        "NONE: tautology",
+        "NONE:tautology",
+        "None - vacuous",
+        "None \u2014 vacuous",
+        "None, since the object is missing",
+        "NONE because it is a tautology",
+        "None. The statement only reports that talk took place.",
+        "NONE\n\nThe statement is vacuous.",
+        "None of.",
+        "None other.",
+    ],
+)
+def test_none_in_other_dress_or_with_a_reason_is_no_inference(
+    response: Callable[..., JudgeResponse], pass_1: Answers, value: str
+) -> None:
+    with pytest.raises(InvalidOutputError, match="neither an inference nor exactly NONE"):
+        parse_answer(response(json.dumps(pass_1(licensed_inference=value))), Pass1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "NONE",
+        "None of her siblings can stand in for her at the shop.",
+        '"None of the keys fit" means that she needs a locksmith.',
+        "None but Ida has a key.",
+        "None other than Ida can open the shop.",
+        "Nonetheless she can be asked to drive.",
+        "Nonesuch Street is where to find her.",
+        "Known allergies: none.",
+        "She has none.",
+    ],
+)
+def test_an_inference_that_holds_the_word_none_is_kept_as_it_is(
+    response: Callable[..., JudgeResponse], pass_1: Answers, value: str
+) -> None:
+    answer = parse_answer(response(json.dumps(pass_1(licensed_inference=value))), Pass1)
+    assert answer.licensed_inference == value
+
+
+@pytest.mark.parametrize(
     "changed",
     [
         {"interpretation": "match"},
@@ -135,6 +194,38 @@ def test_anything_around_or_beside_the_object_is_invalid(
 ) -> None:
     with pytest.raises(InvalidOutputError):
         parse_answer(response(dress(json.dumps(pass_1()))), Pass1)
+
+
+def test_a_key_twice_is_invalid_and_named_at_any_depth(
+    response: Callable[..., JudgeResponse], pass_1: Answers
+) -> None:
+    text = json.dumps(pass_1(unknown_slots=[{"slot": "TIME", "why": "no date"}]))
+    for doubled, key in (
+        (text[:-1] + ', "unknown_slots": []}', "unknown_slots"),
+        (text[:-1] + ', "force": "plan"}', "force"),
+        (text.replace('"why":', '"slot": "PLACE", "why":'), "slot"),
+    ):
+        with pytest.raises(InvalidOutputError, match=f"the key '{key}' twice"):
+            parse_answer(response(doubled), Pass1)
+
+
+class Unbounded(BaseModel):
+    """An answer whose own fields check no range."""
+
+    share: float
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_that_is_none_is_invalid_where_no_range_is_checked_too(
+    response: Callable[..., JudgeResponse], number: str
+) -> None:
+    with pytest.raises(InvalidOutputError, match=number):
+        parse_answer(response(f'{{"share": {number}}}'), Unbounded)
+
+
+def test_nesting_without_end_is_invalid(response: Callable[..., JudgeResponse]) -> None:
+    with pytest.raises(InvalidOutputError, match="nested too deeply"):
+        parse_answer(response("[" * 200_000), Pass1)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ def test_provenance_that_rows_share_is_stored_once(
     shared = json.loads(block(page, "shared"))
     assert len(shared["provenance"]) == 1
     assert ["Judge model", "judge-1"] in shared["provenance"][0]
+    assert ["Judge repeat", "0"] in shared["provenance"][0]
     assert shared["models"] == ["judge-1"]
 
 

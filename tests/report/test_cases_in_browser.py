@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import NoAlertPresentException
+from selenium.common.exceptions import NoAlertPresentException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -46,7 +46,10 @@ def cases(page: webdriver.Chrome) -> list[WebElement]:
 
 
 def conclusions(page: webdriver.Chrome) -> list[str]:
-    return [case.find_element(By.CSS_SELECTOR, ".conclusion").text for case in cases(page)]
+    # In one go: the page may redraw its list between two looks at it.
+    script = "return [...document.querySelectorAll('#cases .conclusion')].map(e => e.innerText)"
+    found: list[str] = page.execute_script(script)
+    return found
 
 
 def status(page: webdriver.Chrome) -> str:
@@ -185,7 +188,8 @@ def test_the_search_finds_conclusions_and_reasons(open_page: Open, many: Many) -
     page = open_page(*many)
     field = page.find_element(By.ID, "q")
     field.send_keys("UNSOUND 2")
-    waiting = WebDriverWait(page, 20)
+    # The list can be drawn anew while it is being read.
+    waiting = WebDriverWait(page, 20, ignored_exceptions=[StaleElementReferenceException])
     waiting.until(lambda _: status(page).startswith("11 of 131"))
     field.clear()
     field.send_keys("no answer within 60 s")

@@ -1,12 +1,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evals.premise.row import ConclusionRow
 from evals.records import Window
 from evals.report.__main__ import main
+from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo, RunWriter
 from evals.runs.summary import summarize
 
@@ -27,8 +29,24 @@ def run_dir(
     rows = [make_row(), make_row("b", ordinal=1, slots=[("TIME", "PRESENT_IN_WINDOW", "x")])]
     for row in rows:
         writer.add_row(row)
-    writer.finish(make_info(selected=2, collected=2), summarize(rows))
+    # What run.json says that its gate came to is not what the rows come to.
+    stale = GateResult(gate="pass_rate >= 0.4", metric_value=1.0, passed=True, why="as wanted")
+    info = make_info(
+        selected=2, collected=2, gate_expressions=("pass_rate >= 0.4",), gates=(stale,)
+    )
+    writer.finish(info, summarize(rows))
     return folder
+
+
+@pytest.fixture
+def rewrite(run_dir: Path, make_info: MakeInfo) -> Callable[..., None]:
+    """Replace the run's ``run.json``."""
+
+    def write(**changes: Any) -> None:
+        info = make_info(**{"selected": 2, "collected": 2} | changes)
+        (run_dir / "run.json").write_text(info.model_dump_json(), encoding="utf-8")
+
+    return write
 
 
 def test_a_finished_run_is_drawn_again_from_its_rows(
@@ -64,6 +82,52 @@ def test_a_finished_run_is_gated_again(
     assert main([str(run_dir), "--gate", "pass_rate >= 0", "--gate", gate]) == code
 
 
+@pytest.mark.parametrize(
+    ("gate", "code"), [("pass_rate >= 0.5", 0), ("pass_rate >= 0.8", 10), ("pass_rate < 0.5", 10)]
+)
+def test_without_a_gate_the_runs_own_are_checked_against_its_rows(
+    run_dir: Path,
+    rewrite: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+    gate: str,
+    code: int,
+) -> None:
+    for passed in (True, False):
+        said = GateResult(gate=gate, metric_value=1.0, passed=passed, why="as stored")
+        rewrite(gate_expressions=(gate,), gates=(said,))
+        assert main([str(run_dir)]) == code
+        shown = " ".join(capsys.readouterr().out.split())
+        assert f"gate {gate}: {'FELL SHORT' if code else 'passed'}, pass_rate is 0.5" in shown
+        assert "as stored" not in shown
+
+
+def test_a_gate_on_the_command_line_takes_the_place_of_the_runs_own(
+    run_dir: Path, rewrite: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(gate_expressions=("pass_rate >= 0.9",))
+    assert main([str(run_dir), "--gate", "pass_rate >= 0.1"]) == 0
+    gates = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gate ")]
+    assert gates == ["gate pass_rate >= 0.1: passed, pass_rate is 0.5, as wanted"]
+
+
+def test_a_stored_gate_that_this_version_does_not_know_is_an_error(
+    run_dir: Path, rewrite: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(gate_expressions=("charm >= 0.5",))
+    assert main([str(run_dir)]) == 1
+    assert "the metric charm" in capsys.readouterr().err
+    assert not (run_dir / "cases.html").exists()
+
+
+def test_a_complete_run_that_lost_rows_is_not_gated(
+    run_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (run_dir / "rows.jsonl").read_bytes().splitlines(keepends=True)
+    (run_dir / "rows.jsonl").write_bytes(rows[0])  # the sound one: the gate would pass
+    assert main([str(run_dir), "--gate", "pass_rate >= 0.9"]) == 1
+    assert "found 1 whole rows; wanted 2" in capsys.readouterr().err
+
+
 def test_a_misspelt_gate_is_a_usage_error_and_writes_nothing(
     run_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,26 +144,26 @@ def test_a_folder_without_a_run_is_an_error(
 
 
 def test_a_killed_run_is_drawn_and_called_incomplete(
-    run_dir: Path, make_info: MakeInfo, capsys: pytest.CaptureFixture[str]
+    run_dir: Path, rewrite: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    killed = make_info(complete=False, ended_at=None, selected=9)
-    (run_dir / "run.json").write_text(killed.model_dump_json(), encoding="utf-8")
+    rewrite(complete=False, ended_at=None, selected=9)
     with (run_dir / "rows.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"kind": "conclu')
-    assert main([str(run_dir)]) == 0
-    shown = capsys.readouterr().out
+    assert main([str(run_dir)]) == 1
+    shown, complaint = capsys.readouterr()
+    assert "did not come to its end" in complaint
     assert shown.startswith("The last 1 row was cut and left out.")
     assert "INCOMPLETE RUN" in shown
     assert "INCOMPLETE RUN" in (run_dir / "cases.html").read_text(encoding="utf-8")
 
 
 def test_gates_of_an_incomplete_run_never_pass(
-    run_dir: Path, make_info: MakeInfo, capsys: pytest.CaptureFixture[str]
+    run_dir: Path, rewrite: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    killed = make_info(complete=False, ended_at=None)
-    (run_dir / "run.json").write_text(killed.model_dump_json(), encoding="utf-8")
-    assert main([str(run_dir), "--gate", "pass_rate >= 0"]) == 1
-    assert "did not come to its end" in capsys.readouterr().err
+    rewrite(complete=False, ended_at=None, gate_expressions=("pass_rate >= 0",))
+    for arguments in ([], ["--gate", "pass_rate >= 0"], ["--gate", "pass_rate >= 1"]):
+        assert main([str(run_dir), *arguments]) == 1
+        assert "did not come to its end" in capsys.readouterr().err
 
 
 def test_the_report_of_the_run_is_named_where_it_is_there(

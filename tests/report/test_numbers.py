@@ -24,6 +24,12 @@ def test_a_rate_of_zero_hits_is_a_zero_with_its_denominator() -> None:
     assert numbers.rate_text(rate(0, 20)) == "0.0 % (0/20), 95 % 0.0–16.1 %, 0 unjudged"
 
 
+def test_the_unjudged_share_does_not_say_unjudged_of_itself() -> None:
+    share = numbers.rate_text(rate(0, 28), is_unjudged_share=True)
+    assert share == "0.0 % (0/28), 95 % 0.0–12.1 %"
+    assert numbers.rate_parts(rate(0, 0), is_unjudged_share=True) == ["n 0"]
+
+
 def test_a_mean_carries_n_interval_and_unjudged() -> None:
     mean = Mean(n=24, unjudged=3, value=0.7449, low=0.66, high=0.814)
     assert numbers.mean_text(mean) == "0.74 (n 24), 95 % 0.66–0.81, 3 unjudged"

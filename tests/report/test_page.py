@@ -6,10 +6,12 @@ import pytest
 
 from evals.premise.row import ConclusionRow
 from evals.records import Unjudged
-from evals.report.page import SKIPPED_SHOWN, cases_link, headline_html
+from evals.report.case_values import CaseDetails
+from evals.report.page import SKIPPED_SHOWN, cases_link, headline_html, provenance
+from evals.report.rows import filter_css
 from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo
-from evals.runs.summary import RunSummary, summarize
+from evals.runs.summary import summarize
 from evals.traces import ImportReport, SkippedRecord
 
 MakeRow = Callable[..., ConclusionRow]
@@ -52,10 +54,34 @@ def test_the_headline_states_every_figure_with_its_basis(
     words = Reader(headline_html(make_info(), summarize(rows))).words
     assert "Pass rate 50.0 % 1/2, 95 % 9.5–90.5 %, 1 unjudged" in words  # noqa: RUF001
     assert "Decontextuality 0.70 n 2," in words
-    assert "Unjudged 33.3 % 1/3," in words
-    assert "Unjudged by reason: timeout 1." in words
+    assert "Unjudged 33.3 % 1/3, 95 % 6.1–79.2 % no verdict" in words  # noqa: RUF001
+    assert "Unjudged verdict by reason: timeout 1. See them" in words
+    assert "By conclusion, 1 failed: PRESENT_IN_WINDOW only 1." in words
     assert "Most of the open slots, 1 of 1 (100.0 %), are PRESENT_IN_WINDOW." in words
     assert "Open 1 unsound conclusion" in words
+
+
+def test_what_has_no_judgement_is_told_by_reason(make_info: MakeInfo, make_row: MakeRow) -> None:
+    late = Unjudged(reason="timeout", detail="late")
+    page = headline_html(make_info(), summarize([make_row()]))
+    assert "by reason" not in Reader(page).words
+    without = make_row(minimality=None, minimality_unjudged=late)
+    unsearched = make_row(
+        slots=[("TIME", "ABSENT_FROM_WINDOW", "x")],
+        attribution_unjudged=Unjudged(reason="refused", detail="no"),
+    )
+    words = Reader(headline_html(make_info(), summarize([without, unsearched]))).words
+    assert "Unjudged minimality by reason: timeout 1." in words
+    assert "Unjudged attribution by reason: refused 1." in words
+    assert "Unjudged verdict" not in words
+
+
+def test_the_filters_rules_are_on_the_page_once(make_info: MakeInfo, make_row: MakeRow) -> None:
+    assert headline_html(make_info(), summarize([make_row()])).count(filter_css()) == 1
+
+
+def test_input_quality_is_left_out_where_nothing_is_known_of_it(make_info: MakeInfo) -> None:
+    assert "Input quality" not in headline_html(make_info(), summarize([]))
 
 
 def test_the_headline_needs_no_network_and_runs_no_script(
@@ -114,8 +140,21 @@ def test_gates_are_listed_and_a_short_one_is_a_banner(
 
 
 def test_provenance_is_complete(make_info: MakeInfo, make_row: MakeRow) -> None:
-    words = Reader(headline_html(make_info(), summarize([make_row()]))).words
+    info = make_info(
+        judge_repeat=3,
+        allow_unjudged=0.025,
+        skip_bad_records=True,
+        gate_expressions=("pass_rate >= 0.8", "unjudged_share <= 0.1"),
+        calls_sent=1200,
+        http_attempts=1,
+    )
+    words = Reader(headline_html(info, summarize([make_row()]))).words
     for wanted in (
+        "Judge repeat 3",
+        "Sent by this run 1,200 calls, 1 HTTP attempt",
+        "Unjudged allowed 2.5 %",
+        "Bad records left out and counted",
+        "Gates pass_rate >= 0.8, unjudged_share <= 0.1",
         "Run 20260604-120000-abcd",
         "Started 2026-06-04 12:00:00 UTC",
         "Duration 3 min 05 s",
@@ -130,6 +169,22 @@ def test_provenance_is_complete(make_info: MakeInfo, make_row: MakeRow) -> None:
         "Input tokens 1,000 read in full",
     ):
         assert wanted in words
+
+
+@pytest.mark.parametrize(
+    ("dirty", "text"),
+    [(True, "abc with uncommitted changes"), (False, "abc"), (None, "abc")],
+)
+def test_the_commit_reads_the_same_on_both_pages(
+    make_info: MakeInfo, make_row: MakeRow, *, dirty: bool | None, text: str
+) -> None:
+    shown = dict(provenance(make_info(git_commit="abc", git_dirty=dirty)))["Commit"]
+    row = make_row()
+    origin = row.provenance.model_copy(update={"git_commit": "abc", "git_dirty": dirty})
+    details = CaseDetails({origin.window_id: 0})
+    details.of(row.model_copy(update={"provenance": origin}))
+    assert shown == text
+    assert ["Commit", text] in details.shared["provenance"][0]  # type: ignore[index]
 
 
 def test_skipped_records_are_listed_and_the_rest_counted(
@@ -151,7 +206,7 @@ def test_skipped_records_are_listed_and_the_rest_counted(
 
 
 def test_a_run_without_rows_has_no_figures_and_says_so(make_info: MakeInfo) -> None:
-    words = Reader(headline_html(make_info(), RunSummary(premise=None))).words
+    words = Reader(headline_html(make_info(), summarize([]))).words
     assert "No conclusion was judged in this run" in words
     assert "Pass rate" not in words
     assert "Provenance" in words

@@ -9,7 +9,7 @@ from evals.report.terminal import ReportPaths, paths_in, summary_lines
 from evals.report.text import columns
 from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo
-from evals.runs.summary import RunSummary, summarize
+from evals.runs.summary import summarize
 
 MakeRow = Callable[..., ConclusionRow]
 MakeInfo = Callable[..., RunInfo]
@@ -39,7 +39,9 @@ def test_the_headline_comes_first_and_the_report_last(
 def test_every_finding_is_there(make_info: MakeInfo, make_row: MakeRow) -> None:
     text = "\n".join(summary_lines(make_info(), summarize(mixed(make_row)), PATHS))
     for wanted in (
-        "by reason       timeout 1",
+        "\nunjudged          33.3 % (1/3), 95 % 6.1–79.2 %\n",  # noqa: RUF001
+        "\n  verdict         timeout 1\n",
+        "By conclusion, 1 failed: PRESENT_IN_WINDOW only 1.",
         "  PRESENT_IN_WINDOW        1  ████████████████████████",
         "  ABSENT_EVERYWHERE        0\n",
         "       1  unknown_slots",
@@ -49,6 +51,26 @@ def test_every_finding_is_there(make_info: MakeInfo, make_row: MakeRow) -> None:
         "live judge: ANTHROPIC_API_KEY is set",
     ):
         assert wanted in text
+
+
+def test_each_kind_of_missing_answer_has_a_line_where_there_is_any(
+    make_info: MakeInfo, make_row: MakeRow
+) -> None:
+    late = Unjudged(reason="timeout", detail="late")
+    slots = [("TIME", "ABSENT_FROM_WINDOW", "x")]
+    rows = [
+        make_row(minimality=None, minimality_unjudged=late),
+        make_row(slots=slots, attribution_unjudged=late),
+    ]
+    lines = summary_lines(make_info(), summarize(rows), PATHS)
+    assert [line for line in lines if "timeout" in line and line.startswith("  ")][:2] == [
+        "  minimality      timeout 1",
+        "  attribution     timeout 1",
+    ]
+    assert not any(line.startswith("  verdict") for line in lines)
+    assert not any(
+        "timeout" in line for line in summary_lines(make_info(), summarize([make_row()]), PATHS)
+    )
 
 
 @pytest.mark.parametrize("width", [40, 72, 80])
@@ -92,7 +114,7 @@ def test_gates_and_an_incomplete_run_are_stated(make_info: MakeInfo, make_row: M
 
 
 def test_a_run_without_rows_has_no_figures(make_info: MakeInfo) -> None:
-    lines = summary_lines(make_info(), RunSummary(premise=None), PATHS)
+    lines = summary_lines(make_info(), summarize([]), PATHS)
     assert lines[0] == "No conclusion was judged in this run, so there are no figures."
     assert not any("%" in line for line in lines)
 

@@ -1,12 +1,24 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 
 from evals.errors import ConfigError
 from evals.metrics import Mean, Rate
+from evals.premise.metrics import PremiseSummary
 from evals.premise.row import ConclusionRow
+from evals.records import Record
+from evals.runs import summary as summary_module
 from evals.runs.gates import check_gates, parse_gate, parse_gates
-from evals.runs.summary import RunSummary, figures, gateable_metrics, metric_of, summarize
+from evals.runs.summary import (
+    METRIC_KINDS,
+    SUMMARIES,
+    RunSummary,
+    figures,
+    gateable_metrics,
+    metric_of,
+    summarize,
+)
 
 MakeRow = Callable[..., ConclusionRow]
 
@@ -159,3 +171,56 @@ def test_the_order_of_the_rows_does_not_matter(make_row: MakeRow) -> None:
 
 def test_no_rows_make_a_summary_of_nothing() -> None:
     assert summarize([]).premise is None
+
+
+def test_every_part_of_the_summary_has_what_makes_it() -> None:
+    assert set(SUMMARIES) == set(RunSummary.model_fields)
+
+
+class Weighted(Record):
+    """A kind of figure of another instrument."""
+
+    value: float | None
+    unjudged: int
+
+
+class OtherSummary(Record):
+    """The summary of another instrument."""
+
+    coverage: Weighted
+    not_a_figure: int
+
+
+class BothSummaries(Record):
+    """A run of two instruments."""
+
+    premise: PremiseSummary | None
+    other: OtherSummary | None
+
+
+@pytest.fixture
+def another_instrument(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One field, and one entry in each of two tables."""
+    monkeypatch.setattr(summary_module, "RunSummary", BothSummaries)
+    kinds = cast("dict[object, bool]", METRIC_KINDS)
+    monkeypatch.setitem(kinds, Weighted, value=True)
+    made = OtherSummary(coverage=Weighted(value=None, unjudged=7), not_a_figure=1)
+    monkeypatch.setitem(SUMMARIES, "other", lambda rows: made if rows else None)
+    gateable_metrics.cache_clear()
+    yield
+    gateable_metrics.cache_clear()
+
+
+@pytest.mark.usefixtures("another_instrument")
+def test_another_instrument_is_summarised_and_gated(make_row: MakeRow) -> None:
+    assert gateable_metrics()["coverage"] == ("other", Weighted)
+    assert "not_a_figure" not in gateable_metrics()
+    some, none = summarize([make_row()]), summarize([])
+    assert figures(some)["coverage"] is None
+    gate = parse_gate("coverage >= 0.6")
+    assert [check_gates([gate], summary)[0].why for summary in (some, none)] == [
+        "coverage is null: none judged, 7 unjudged",
+        "coverage is null: the run has no other rows",
+    ]
+    with pytest.raises(ConfigError, match="coverage is a share"):
+        parse_gate("coverage >= 60")

@@ -1,11 +1,16 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
+from evals.judging.case import RunContext
+from evals.judging.provenance import provenance_in
+from evals.judging.request import JudgeSettings
+from evals.records import Window
 from evals.runs import provenance
 from evals.runs.provenance import GitState, git_state, new_run_id
 
@@ -84,3 +89,15 @@ def test_run_ids_sort_by_time_and_differ_within_a_second() -> None:
     now = datetime(2026, 11, 30, tzinfo=UTC)
     assert new_run_id(now) < new_run_id(now + timedelta(seconds=1))
     assert len({new_run_id(now) for _ in range(20)}) > 1
+
+
+def test_a_row_says_with_which_repeat_it_was_judged(make_window: Callable[..., Window]) -> None:
+    context = RunContext(
+        run_id="run-1",
+        bench_version="0.1.0",
+        git_commit=None,
+        git_dirty=None,
+        settings=JudgeSettings("judge-1", "off", repeat=3),
+        over_inference_fails=True,
+    )
+    assert provenance_in(context, make_window(), {}, ()).judge_repeat == 3

@@ -4,13 +4,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import Literal
 
 import pytest
 
 from evals.errors import RunError
+from evals.judging.case import Row
 from evals.premise.row import ConclusionRow
 from evals.records import Window
 from evals.runs.gates import check_gates, parse_gates
+from evals.runs.load import ROW_SHAPES
 from evals.runs.record import RunInfo, RunWriter, load_run
 from evals.runs.summary import summarize
 from evals.runs.writer import write_atomically
@@ -40,8 +43,16 @@ def written(run_dir: Path, make_info: MakeInfo, make_row: MakeRow, make_window: 
         writer.add_window(window)
     for row in rows:
         writer.add_row(row)
-    writer.finish(make_info(complete=True), summarize(rows))
+    writer.finish(make_info(complete=True, collected=3, selected=3), summarize(rows))
     return run_dir
+
+
+@pytest.fixture
+def killed(written: Path, make_info: MakeInfo) -> Path:
+    """The same three rows of a run that was killed."""
+    info = make_info(collected=9, selected=9)
+    (written / "run.json").write_text(info.model_dump_json(), encoding="utf-8")
+    return written
 
 
 def edit(path: Path, change: Callable[[bytes], bytes]) -> None:
@@ -55,7 +66,12 @@ def test_a_run_comes_back_as_it_was_written(
     summary = summarize(rows)
     info = make_info(
         complete=True,
+        collected=3,
+        selected=3,
         models_served=("unknown-claude",),
+        calls_sent=4,
+        http_attempts=5,
+        gate_expressions=("pass_rate >= 0.5", "mean_minimality >= 0.5"),
         gates=check_gates(parse_gates(["pass_rate >= 0.5", "mean_minimality >= 0.5"]), summary),
     )
     writer = RunWriter(run_dir)
@@ -67,7 +83,7 @@ def test_a_run_comes_back_as_it_was_written(
 
     loaded = load_run(run_dir)
     assert loaded.info == info
-    assert loaded.rows == tuple(rows)
+    assert loaded.rows == loaded.conclusions == tuple(rows)
     assert loaded.windows == {window.window_id: window}
     assert loaded.summary == summary
     assert loaded.cut_rows == 0
@@ -205,9 +221,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 100, 1_000])
-def test_a_cut_last_row_is_reported_and_the_rest_is_read(written: Path, cut: int) -> None:
-    edit(written / "rows.jsonl", lambda content: content[: -cut - 1])
-    loaded = load_run(written)
+def test_a_cut_last_row_is_reported_and_the_rest_is_read(killed: Path, cut: int) -> None:
+    edit(killed / "rows.jsonl", lambda content: content[: -cut - 1])
+    loaded = load_run(killed)
     assert (len(loaded.rows), loaded.cut_rows) == (2, 1)
     assert loaded.summary == summarize(loaded.rows)
 
@@ -218,9 +234,59 @@ def test_a_last_row_that_lacks_only_its_line_break_is_whole(written: Path) -> No
     assert (len(loaded.rows), loaded.cut_rows) == (3, 0)
 
 
-def test_a_row_cut_inside_a_character_is_a_cut_row(written: Path) -> None:
-    edit(written / "rows.jsonl", lambda content: content + '{"instrument": "ä'.encode()[:-1])
-    assert load_run(written).cut_rows == 1
+def test_a_row_cut_inside_a_character_is_a_cut_row(killed: Path) -> None:
+    edit(killed / "rows.jsonl", lambda content: content + '{"instrument": "ä'.encode()[:-1])
+    assert load_run(killed).cut_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda content: b"".join(content.splitlines(keepends=True)[:2]), "2 whole rows"),
+        (lambda content: content[:0], "0 whole rows"),
+        (lambda content: content[:-2], "2 whole rows and a cut one"),
+        (lambda content: content + b'{"kind"', "3 whole rows and a cut one"),
+    ],
+)
+def test_a_complete_run_without_all_its_rows_is_refused(
+    written: Path, change: Callable[[bytes], bytes], found: str
+) -> None:
+    edit(written / "rows.jsonl", change)
+    with pytest.raises(RunError) as caught:
+        load_run(written)
+    assert caught.value.where == str(written / "rows.jsonl")
+    assert caught.value.found == found
+    assert caught.value.wanted.startswith("3: run.json says")
+
+
+def test_a_complete_run_with_rows_that_it_did_not_select_is_refused(written: Path) -> None:
+    edit(written / "run.json", lambda content: content.replace(b'"selected": 3', b'"selected": 2'))
+    with pytest.raises(RunError, match="found 3 whole rows; wanted 2"):
+        load_run(written)
+
+
+class OtherRow(Row):
+    """A row of an instrument that does not exist."""
+
+    kind: Literal["window"]
+    instrument: Literal["other"]
+
+
+def test_another_instrument_is_one_entry_in_the_table_of_shapes(
+    killed: Path, make_row: MakeRow, make_window: MakeWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provenance = make_row(window=make_window("w0001")).provenance
+    row = OtherRow(
+        kind="window", instrument="other", case_id="w0001", outcome="scored", unjudged=None,
+        calls=(), provenance=provenance,
+    )  # fmt: skip
+    edit(killed / "rows.jsonl", lambda content: content + row.model_dump_json().encode() + b"\n")
+    with pytest.raises(RunError, match="a row of the instrument 'other'"):
+        load_run(killed)
+    monkeypatch.setitem(ROW_SHAPES, "other", OtherRow)
+    loaded = load_run(killed)
+    assert loaded.rows == (*loaded.conclusions, row)
+    assert len(loaded.conclusions) == 3
 
 
 def test_a_cut_last_window_is_no_error_as_long_as_no_row_needs_it(written: Path) -> None:
@@ -268,8 +334,12 @@ def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
         ("windows.jsonl", b'"window_id":"w0002"', b'"window_id":"w0001"', ":2", "w0001 again"),
         ("windows.jsonl", b'"sent_at":', b'"sent":', ":1", "messages.0.sent_at: Field required"),
         ("run.json", b'"complete": true', b'"complete": 1', "", "complete: "),
-        ("run.json", b'"selected": 1', b'"selected": 1, "x": 1', "", "x: "),
+        ("run.json", b'"selected": 3', b'"selected": 3, "x": 1', "", "x: "),
         ("run.json", b'"run_id"', b"run_id", "", "Invalid JSON"),
+        ("run.json", b'"calls_sent": 0', b'"calls_sent": -1', "", "calls_sent: "),
+        ("run.json", b'"allow_unjudged": 0.0', b'"allow_unjudged": 2', "", "allow_unjudged: "),
+        ("run.json", b'"judge_repeat"', b'"repeat"', "", "judge_repeat: Field required"),
+        ("rows.jsonl", b'"judge_repeat":0,', b"", ":1", "provenance.judge_repeat: Field required"),
     ],
 )
 def test_anything_else_is_an_error_with_file_and_line(

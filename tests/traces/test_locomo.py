@@ -112,6 +112,34 @@ def test_the_list_form_gives_the_same_windows(
     assert listed[2].earlier_messages == ()
 
 
+def test_conversations_whose_names_have_the_same_slug_have_windows_of_their_own(
+    tmp_path: Path, locomo_conversation: Conversation
+) -> None:
+    for name in ("会话一", "会话二", "26", "conv-26"):
+        text = json.dumps(locomo_conversation)
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    firsts = {
+        window.conversation_id: window.window_id
+        for window in load_trace(tmp_path).windows
+        if window.window_id.endswith("-s01")
+    }
+    assert firsts == {
+        "会话一": "locomo-x-8cfca12b-s01",
+        "会话二": "locomo-x-369b3e05-s01",
+        "26": "locomo-26-s01",
+        "conv-26": "locomo-conv-26-s01",
+    }
+
+
+def test_long_names_that_are_cut_alike_have_windows_of_their_own(
+    tmp_path: Path, locomo_conversation: Conversation
+) -> None:
+    names = ["c" * 40 + end for end in "ab"]
+    windows = load(tmp_path, as_list(locomo_conversation, *names)).windows
+    assert len({window.window_id for window in windows}) == 4
+    assert all(window.window_id.startswith(f"locomo-{'c' * 40}-") for window in windows)
+
+
 def test_one_sample_twice_is_refused(tmp_path: Path, locomo_conversation: Conversation) -> None:
     with pytest.raises(TraceError, match=r"locomo-conv-1-s01', also at .*\$\[0\]"):
         load(tmp_path, as_list(locomo_conversation, "conv-1", "conv-1"))

@@ -1,0 +1,23 @@
+"""What a row lacks: every answer that it had to do without, wherever in the row that stands."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from evals.records import Unjudged
+
+
+def gaps_of(value: Any) -> Iterator[Unjudged]:
+    """Yield every ``Unjudged`` in a record, at any depth."""
+    if isinstance(value, Unjudged):
+        yield value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from gaps_of(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from gaps_of(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from gaps_of(item)

@@ -1,0 +1,18 @@
+"""The answer store: every paid answer, and the finished rows of a run, in one SQLite file (WAL).
+
+``file`` opens and guards the file, ``answers`` and ``deliveries`` are the two things in it.
+"""
+
+from evals.judging.store.answers import AnswerStore, StoredAnswer, same_message
+from evals.judging.store.deliveries import Deliveries
+from evals.judging.store.file import APPLICATION_ID, SCHEMA_VERSION, StoreFile
+
+__all__ = [
+    "APPLICATION_ID",
+    "SCHEMA_VERSION",
+    "AnswerStore",
+    "Deliveries",
+    "StoreFile",
+    "StoredAnswer",
+    "same_message",
+]

@@ -1,0 +1,130 @@
+"""Mistakes and mishaps: one clear message, nothing sent, nothing left behind, nothing lost."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.messages_api.fixtures import MessagesApi
+from tests.plugin.conftest import Evaluations, MakeTrace
+
+PREMISE = "evals/premise"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--reports-dir", "/dev/null/reports"], "--reports-dir"),
+        (["--recordings", "/nonexistent"], "--recordings"),
+        (["--store", "/dev/null/store.sqlite"], "/dev/null/store.sqlite"),
+        (["--rootdir", "/"], "--rootdir"),
+    ],
+)
+def test_a_place_that_cannot_be_used_is_a_usage_error(
+    arguments: list[str],
+    said: str,
+    evaluations: Evaluations,
+    make_trace: MakeTrace,
+    messages_api: MessagesApi,
+) -> None:
+    run = evaluations.run(PREMISE, "--traces", str(make_trace(1, 1)), *arguments, api=messages_api)
+    assert run.code == 4, run.output
+    assert said in run.output
+    assert "Traceback" not in run.output
+    assert "INTERNALERROR" not in run.output
+    assert messages_api.counts()["posts"] == 0
+
+
+@pytest.mark.parametrize("url", ["garbage", "ftp://127.0.0.1", "http://", "http://127.0.0.1:0"])
+def test_an_address_that_is_none_is_refused_at_once(url: str, evaluations: Evaluations) -> None:
+    environment = {"ANTHROPIC_API_KEY": "sk-x", "ANTHROPIC_BASE_URL": url}
+    run = evaluations.run(PREMISE, environment=environment)
+    assert run.code == 4, run.output
+    assert "ANTHROPIC_BASE_URL" in run.output
+
+
+def test_a_blank_key_is_no_key(evaluations: Evaluations) -> None:
+    run = evaluations.run(PREMISE, environment={"ANTHROPIC_API_KEY": " "})
+    assert "recorded answers: ANTHROPIC_API_KEY is not set" in run.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--setup-plan"], 0), (["-k", "nothing_like_it"], 5)]
+)
+def test_what_judges_nothing_sends_nothing_and_leaves_nothing(
+    arguments: list[str],
+    code: int,
+    evaluations: Evaluations,
+    make_trace: MakeTrace,
+    messages_api: MessagesApi,
+) -> None:
+    run = evaluations.run(PREMISE, "--traces", str(make_trace(1, 2)), *arguments, api=messages_api)
+    assert run.code == code, run.output
+    assert messages_api.counts()["posts"] == 0
+    assert not run.run_dir.exists()
+
+
+def test_a_trace_without_conclusions_has_nothing_to_judge(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    run = evaluations.run(PREMISE, "--traces", str(make_trace(2, 0)), api=messages_api)
+    assert run.code in {4, 5}, run.output
+    assert not run.run_dir.exists()
+
+
+def test_why_a_key_is_refused_stands_on_the_terminal(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    messages_api.reset("http_401:1.0")
+    run = evaluations.run(PREMISE, "--traces", str(make_trace(1, 3)), api=messages_api)
+    said = " ".join(run.output.split())
+    assert "first exhausted" in said
+    assert "HTTP 401" in said
+    assert "Check ANTHROPIC_API_KEY" in said
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_wrong_model_is_one_message_and_the_end(
+    workers: list[str], evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    messages_api.reset("other_model:1.0")
+    run = evaluations.run(PREMISE, "--traces", str(make_trace(5, 4)), *workers, api=messages_api)
+    assert run.code == 1, run.output
+    assert "WrongModelError" in run.output
+    assert "Traceback" not in run.output
+    assert run.output.count("ERROR at setup") <= 2
+    assert run.info["complete"] is False
+
+
+def test_a_dead_worker_loses_no_row(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    messages_api.reset(latency_s=0.1)
+    process, run_dir = evaluations.start(
+        PREMISE,
+        *("--traces", str(make_trace(10, 4)), "-n", "2", "--max-in-flight", "4"),
+        api=messages_api,
+    )
+    while len(messages_api.counts()["answered"]) < 20:
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+    run = evaluations.end(process, run_dir)
+    assert run.code == 1, run.output
+    assert "crashed" in run.output
+    cases = [row["case_id"] for row in run.rows]
+    assert len(cases) == len(set(cases)) == run.summary["premise"]["pass_rate"]["n"] == 40
+    counts = messages_api.counts()
+    assert counts["posts"] == len(counts["answered"]) == 90
+
+
+def workers_of(pid: int) -> list[int]:
+    """Return the child processes of a controller that run Python."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=True
+    )
+    lines = [line.split(None, 1) for line in listed.stdout.splitlines()]
+    return [int(number) for number, command in lines if "python" in Path(command.split()[0]).name]
