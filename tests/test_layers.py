@@ -105,7 +105,12 @@ def test_only_config_reads_the_environment(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in MODULES if {"traces", "judging", "premise", "set_level", "coverage", "calibration"} & set(path.parts)],
+    [
+        path
+        for path in MODULES
+        if {"traces", "judging", "premise", "set_level", "coverage", "calibration"}
+        & set(path.parts)
+    ],
     ids=dotted,
 )
 def test_no_parser_fills_a_missing_answer_with_a_default(path: Path) -> None:
