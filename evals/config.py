@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from evals.errors import ConfigError
+from evals.policy import CoveragePolicy
 from evals.records import DatasetShape, ReasoningMode, Record
 from evals.untrusted import for_terminal
 
@@ -57,6 +58,7 @@ class RunConfig(Record):
     gates: tuple[str, ...]
     require_calibration: bool
     over_inference_fails: bool
+    coverage_policy: CoveragePolicy
     export_dir: Path | None
     """Where requests without an answer are written; None: nowhere."""
     gallery_path: Path

@@ -11,7 +11,8 @@ LAYERS = (
     ("evals",),  # the package's own __init__: the version
     ("evals.errors",),
     ("evals.records", "evals.untrusted"),
-    ("evals.metrics", "evals.config"),
+    ("evals.metrics", "evals.policy"),
+    ("evals.config",),
     ("evals.traces",),
     ("evals.judging",),
     ("evals.premise", "evals.set_level", "evals.coverage"),

@@ -1,15 +1,19 @@
 """Asking for one case: the typed answer, the calls that it cost, and whether it answers all."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 from evals.errors import InvalidOutputError
 from evals.judging.request import JudgeRequest
 from evals.judging.response import AnswerT, Judge, parse_answer
 from evals.records import Call
 from evals.untrusted import for_terminal
+
+FirstT = TypeVar("FirstT")
+SecondT = TypeVar("SecondT")
 
 
 @dataclass(frozen=True)
@@ -81,3 +85,18 @@ def check_names(
 def answer_place(answered: Answered[Any]) -> str:
     """Return how an error names an answer."""
     return f"answer {answered.call.request_hash[:12]} to {answered.call.purpose}"
+
+
+async def side_by_side(
+    first: Coroutine[Any, Any, FirstT], second: Coroutine[Any, Any, SecondT]
+) -> tuple[FirstT, SecondT]:
+    """Return both results; the first starts first, so that a leak in it stops the second.
+
+    What one of them raises ends the other, and is raised as it is.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            one, two = group.create_task(first), group.create_task(second)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # callers know the errors, not the group
+    return one.result(), two.result()

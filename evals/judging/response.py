@@ -59,7 +59,7 @@ def parse_answer(response: JudgeResponse, shape: type[AnswerT]) -> AnswerT:
             where,
             "a refusal",
             "a judgement",
-            "Look at the conclusion; rephrase the prompt if it is harmless.",
+            "Look at what was asked about; rephrase the prompt if it is harmless.",
         )
     if response.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
         raise TruncatedError(

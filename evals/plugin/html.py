@@ -4,22 +4,20 @@ import os
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
 from evals.errors import ConfigError
 from evals.plugin.run import EvalRun
-from evals.premise.row import ConclusionRow
+from evals.report.links import moved_to
 from evals.report.page import headline_html
 from evals.report.rows import (
-    CASES_PAGE,
     REPORT_PAGE,
+    cells_of,
     empty_cells,
     filter_outcomes,
     header_cells,
-    row_cells,
 )
 from evals.untrusted import for_terminal
 
@@ -80,11 +78,9 @@ class HtmlPage:
         """Fill the columns of one row."""
         result, test_id, duration, _ = cells
         row = self._run.rows.get(report.nodeid)
-        own = empty_cells()
-        if isinstance(row, ConclusionRow):
-            own = row_cells(row)
-            if report.when == "call":
-                self._outcomes[row.outcome]["value"] += 1
+        own = empty_cells() if row is None else cells_of(row)
+        if row is not None and row.outcome in self._outcomes and report.when == "call":
+            self._outcomes[row.outcome]["value"] += 1
         cells[:] = [*(self._with_links(str(cell)) for cell in own), result, test_id, duration]
 
     @pytest.hookimpl(trylast=True)
@@ -102,10 +98,9 @@ class HtmlPage:
             prefix.append(self._with_links(page))
 
     def _with_links(self, html: str) -> str:
-        """Lead links to the cases into the run's folder where --html put the page elsewhere."""
+        """Lead links into the run's folder where --html put the page elsewhere."""
         here = Path(self._config.option.htmlpath).parent
-        way = quote(os.path.relpath(self._run.config.run_dir, here))
-        return html if way == "." else html.replace(f'"{CASES_PAGE}', f'"{way}/{CASES_PAGE}')
+        return moved_to(html, os.path.relpath(self._run.config.run_dir, here))
 
 
 def remove_if_empty(folder: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from calibration.gallery import SHIPPED_GALLERY, gallery_hash
 from evals.config import ROOT, RunConfig
+from evals.coverage.prompts import load_coverage_prompts
 from evals.errors import EvalError
 from evals.plugin.catalog import Catalog, suites_in
 from evals.plugin.controller import Controller
@@ -16,6 +17,7 @@ from evals.plugin.run import EvalRun
 from evals.plugin.worker import Worker
 from evals.premise.render import load_premise_prompts
 from evals.runs.calibration import calibration_state
+from evals.set_level.render import load_set_level_prompts
 
 SESSION: pytest.StashKey[Controller | Worker] = pytest.StashKey()
 RUN_ID_KEY = "eval_run_id"
@@ -54,7 +56,11 @@ def install(config: pytest.Config) -> None:
 
 
 def _run(config: RunConfig, catalog: Catalog) -> EvalRun:
-    hashes = load_premise_prompts().hashes()
+    hashes = {
+        **load_premise_prompts().hashes(),
+        **load_set_level_prompts().hashes(),
+        **load_coverage_prompts().hashes(),
+    }
     state = calibration_state(
         judge_model=config.judge_model,
         reasoning=config.reasoning,

@@ -1,5 +1,6 @@
 """The command line: its options, and the one run configuration made of them."""
 
+import difflib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from evals.config import (
     resolve_judge_mode,
 )
 from evals.errors import ConfigError
+from evals.policy import CoveragePolicy
 from evals.runs.provenance import new_run_id
 
 GATES_INI = "eval_gates"
@@ -169,7 +171,8 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="largest share of unjudged items, 0 to 1, that still exits 0 (default: 0)",
+        help="largest share of items that lack an answer, 0 to 1, in any one instrument, that"
+        " still exits 0 (default: 0)",
     )
     group.addoption(
         "--gate",
@@ -184,6 +187,15 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
         dest="eval_require_calibration",
         action="store_true",
         help="stop with exit 11 before the first call unless the judge is calibrated",
+    )
+    group.addoption(
+        "--coverage-policy",
+        dest="eval_coverage_policy",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="weight or threshold of the coverage bench: critical_weight=4, partial_credit=0.5, …;"
+        " may be given more than once",
     )
     group.addoption(
         "--over-inference-passes",
@@ -241,6 +253,7 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         "gates": (*config.getini(GATES_INI), *option.eval_gates),
         "require_calibration": option.eval_require_calibration,
         "over_inference_fails": not option.eval_over_inference_passes,
+        "coverage_policy": _policy_from(option.eval_coverage_policy),
         "export_dir": option.eval_export,
         "gallery_path": option.eval_gallery,
     }
@@ -248,6 +261,36 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         return RunConfig(**values)
     except ValidationError as error:
         raise _config_error(error) from error
+
+
+def _policy_from(settings: list[str]) -> CoveragePolicy:
+    values: dict[str, str] = {}
+    for setting in settings:
+        name, sign, value = setting.partition("=")
+        known = list(CoveragePolicy.model_fields)
+        if not sign or name.strip() not in known:
+            near = difflib.get_close_matches(name.strip(), known, n=1)
+            raise ConfigError(
+                "--coverage-policy",
+                repr(setting),
+                f"NAME=NUMBER with one of {', '.join(known)}",
+                f"Did you mean {near[0]}?" if near else "Correct the setting.",
+            )
+        if name.strip() in values:
+            raise ConfigError(
+                "--coverage-policy", f"{name.strip()} twice", "each name once", "Drop one of them."
+            )
+        values[name.strip()] = value.strip()
+    try:
+        return CoveragePolicy.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ConfigError(
+            f"--coverage-policy {first['loc'][0]}",
+            repr(first["input"]),
+            first["msg"],
+            "Correct the setting.",
+        ) from error
 
 
 def _sample(config: pytest.Config) -> Path:

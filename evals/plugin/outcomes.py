@@ -66,7 +66,7 @@ def exit_code(
         leaked: an isolation leak was found.
         complete: every selected item came to a row.
         judged_nothing: no row of any kind was recorded.
-        unjudged_share: unjudged rows of all rows, 0 to 1; None without rows.
+        unjudged_share: rows that lack an answer of all rows, 0 to 1; None without rows.
         allow_unjudged: largest share that is still fine.
         gates: every gate of the run, checked.
     """

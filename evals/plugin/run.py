@@ -20,11 +20,13 @@ from evals.plugin.pool import Pool
 from evals.plugin.worker import ABORTED, row_message
 from evals.premise.row import ConclusionRow
 from evals.report.cases import write_cases
+from evals.report.queue_file import write_queue
+from evals.report.windows import write_windows
 from evals.runs.calibration import CalibrationState, after_run
 from evals.runs.gates import check_gates, parse_gates
 from evals.runs.provenance import GitState, git_state
 from evals.runs.record import RunInfo, RunWriter
-from evals.runs.summary import RunSummary, summarize
+from evals.runs.summary import RunSummary, rows_of, summarize
 
 
 class StopRunError(Exception):
@@ -173,7 +175,7 @@ class EvalRun:
             write_stamp_of(specimen_rows, self.config)
         if self._writer is None:
             return
-        self.summary = summarize(self._recorded_rows())
+        self.summary = summarize(self._recorded_rows(), self.config.coverage_policy)
         self.info = self._info(
             ended_at=datetime.now(UTC),
             complete=not interrupted and self.complete,
@@ -184,8 +186,10 @@ class EvalRun:
             for trace in self.catalog.inputs.traces
             for window in trace.windows
         }
-        conclusions = [row for row in self.rows.values() if isinstance(row, ConclusionRow)]
-        write_cases(self.config.run_dir, self.info, conclusions, windows)
+        rows = self._recorded_rows()
+        write_cases(self.config.run_dir, self.info, rows_of(ConclusionRow, rows), windows)
+        write_windows(self.config.run_dir, self.info, rows, windows)
+        write_queue(self.config.run_dir, rows, windows)
 
     @property
     def started(self) -> bool:
@@ -203,10 +207,17 @@ class EvalRun:
         return isinstance(self.stopped_by, IsolationError)
 
     def unjudged_share(self) -> float | None:
-        """Return unjudged rows of all rows, 0 to 1; None without rows."""
-        if not self.rows:
-            return None
-        return sum(row.outcome == "unjudged" for row in self.rows.values()) / len(self.rows)
+        """Return the share of rows that lack an answer, 0 to 1; None without rows.
+
+        The largest of the instruments', so that a few windows do not drown among many conclusions.
+        A row with a verdict counts too where a part of it is missing: minimality, an answer to a
+        question, topics.
+        """
+        by_instrument: dict[str, list[bool]] = {}
+        for row in self.rows.values():
+            lacks = next(gaps_of(row), None) is not None
+            by_instrument.setdefault(row.instrument, []).append(lacks)
+        return max((sum(lacks) / len(lacks) for lacks in by_instrument.values()), default=None)
 
     def _on_row(self, node_id: str, row: Row | BaseException) -> None:
         """Take a row, or the error that a case ended in; called on the pool's thread."""
@@ -253,6 +264,7 @@ class EvalRun:
             reasoning=self.config.reasoning,
             prompt_hashes=self.prompt_hashes,
             over_inference_fails=self.config.over_inference_fails,
+            coverage_policy=self.config.coverage_policy,
             allow_unjudged=self.config.allow_unjudged,
             skip_bad_records=self.config.skip_bad_records,
             calibrated=calibration.calibrated,

@@ -6,10 +6,17 @@ from functools import cached_property
 
 from calibration.gallery import SpecimenRow, gallery_cases
 from evals.config import RunConfig
+from evals.coverage.case import coverage_cases
+from evals.coverage.prompts import load_coverage_prompts
+from evals.coverage.row import CoverageRow
 from evals.judging.case import Case, Row
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
 from evals.premise.row import ConclusionRow
+from evals.records import Window
+from evals.set_level.case import set_level_cases
+from evals.set_level.render import load_set_level_prompts
+from evals.set_level.row import SetLevelRow
 from evals.traces import Trace, load_trace
 
 CasesByTest = Mapping[str, tuple[Case, ...]]
@@ -40,6 +47,11 @@ class Inputs:
             for path in self.config.trace_paths
         )
 
+    @property
+    def windows(self) -> list[Window]:
+        """The windows of every trace, in order."""
+        return [window for trace in self.traces for window in trace.windows]
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -54,8 +66,15 @@ class Suite:
 
 
 def _premise(inputs: Inputs) -> CasesByTest:
-    windows = [window for trace in inputs.traces for window in trace.windows]
-    return {"test_conclusion": premise_cases(windows, load_premise_prompts())}
+    return {"test_conclusion": premise_cases(inputs.windows, load_premise_prompts())}
+
+
+def _set_level(inputs: Inputs) -> CasesByTest:
+    return {"test_batch": set_level_cases(inputs.windows, load_set_level_prompts())}
+
+
+def _coverage(inputs: Inputs) -> CasesByTest:
+    return {"test_window": coverage_cases(inputs.windows, load_coverage_prompts())}
 
 
 def _gallery(inputs: Inputs) -> CasesByTest:
@@ -64,5 +83,7 @@ def _gallery(inputs: Inputs) -> CasesByTest:
 
 SUITES = (
     Suite("evals/premise/test_premise.py", _premise, ConclusionRow, recorded=True),
+    Suite("evals/set_level/test_set_level.py", _set_level, SetLevelRow, recorded=True),
+    Suite("evals/coverage/test_coverage.py", _coverage, CoverageRow, recorded=True),
     Suite("calibration/test_gallery.py", _gallery, SpecimenRow, recorded=False),
 )

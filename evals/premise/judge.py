@@ -1,12 +1,10 @@
 """Judging one conclusion: two passes, minimality beside them, attribution after a failure."""
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from evals.errors import JudgeError
-from evals.judging.asking import CallLog
+from evals.judging.asking import CallLog, side_by_side
 from evals.judging.case import RunContext
 from evals.judging.provenance import provenance_in
 from evals.judging.request import JudgeSettings
@@ -20,9 +18,6 @@ from evals.records import Provenance, Unjudged
 
 if TYPE_CHECKING:
     from evals.premise.case import PremiseCase
-
-FirstT = TypeVar("FirstT")
-SecondT = TypeVar("SecondT")
 
 
 async def judge_conclusion(case: "PremiseCase", judge: Judge, context: RunContext) -> ConclusionRow:
@@ -38,7 +33,7 @@ async def judge_conclusion(case: "PremiseCase", judge: Judge, context: RunContex
         WrongModelError: another model answered than the pinned one.
     """
     log = CallLog(judge, PURPOSES)
-    passes, minimality = await _side_by_side(
+    passes, minimality = await side_by_side(
         _passes(case, log, context), _minimality(case, log, context.settings)
     )
     attribution = await attribute_missing(case, passes, log, context.settings)
@@ -178,15 +173,3 @@ def _settle(item: AttributedSlot, found: SettledSlot) -> AttributedSlot:
             slot=item.slot, attribution="ABSENT_FROM_WINDOW", evidence=found.evidence
         )
     return AttributedSlot(slot=item.slot, attribution="ABSENT_EVERYWHERE", evidence=item.evidence)
-
-
-async def _side_by_side(
-    first: Coroutine[Any, Any, FirstT], second: Coroutine[Any, Any, SecondT]
-) -> tuple[FirstT, SecondT]:
-    # The first starts first: a leak found in pass 1 stops the judge before minimality is sent.
-    try:
-        async with asyncio.TaskGroup() as group:
-            one, two = group.create_task(first), group.create_task(second)
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None  # callers know the errors, not the group
-    return one.result(), two.result()

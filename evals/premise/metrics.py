@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from evals.judging.case import Row
+from evals.judging.tokens import TokenTotals, token_totals
 from evals.metrics import Histogram, Mean, Rate, histogram_of, mean_of, rate_of
 from evals.premise.row import ConclusionRow
 from evals.premise.schema import TimeStatus
 from evals.premise.slots import slot_name
-from evals.records import AnswerSource, Call, Record, Unjudged
+from evals.records import Record, Unjudged
 
 
 class BundledByMinimality(Record):
@@ -22,20 +22,6 @@ class BundledByMinimality(Record):
     minimality: Mean
     single_claim: Rate
     """Share of them whose minimality lists at most one claim."""
-
-
-class TokenTotals(Record):
-    """Calls and tokens behind the rows, each request counted once."""
-
-    calls: int
-    calls_by_purpose: dict[str, int]
-    calls_by_source: dict[str, int]
-    input_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    output_tokens: int
-    calls_without_usage: int
-    """Answers whose origin states no token count: they are in no total above."""
 
 
 class PremiseSummary(Record):
@@ -88,7 +74,6 @@ TOKEN_RANGE = range(8, 26)
 PRESENT_ONLY, MIXED = "PRESENT_IN_WINDOW only", "mixed"
 UNATTRIBUTED, NO_OPEN_SLOT = "unattributed", "no open slot"
 _BAD_TIMESTAMP: TimeStatus = "ANCHORED_TO_BAD_TIMESTAMP"
-_SOURCES: tuple[AnswerSource, ...] = ("live", "store", "recording")
 
 
 def premise_summary(rows: Sequence[ConclusionRow]) -> PremiseSummary:
@@ -181,35 +166,6 @@ def _attribution_of(row: ConclusionRow) -> str:
         return MIXED
     only = found.pop()
     return PRESENT_ONLY if only == "PRESENT_IN_WINDOW" else only
-
-
-def token_totals(rows: Iterable[Row]) -> TokenTotals:
-    """Return the calls and tokens behind ``rows``: a request that several share counts once."""
-    by_hash: dict[str, Call] = {}
-    for call in (call for row in rows for call in row.calls):
-        known = by_hash.get(call.request_hash)
-        if known is None or _rank(call) < _rank(known):
-            by_hash[call.request_hash] = call
-    calls = list(by_hash.values())
-    return TokenTotals(
-        calls=len(calls),
-        calls_by_purpose=histogram_of([call.purpose] for call in calls).counts,
-        calls_by_source=histogram_of([call.source] for call in calls).counts,
-        input_tokens=_stated(call.input_tokens for call in calls),
-        cache_read_tokens=_stated(call.cache_read_tokens for call in calls),
-        cache_write_tokens=_stated(call.cache_write_tokens for call in calls),
-        output_tokens=_stated(call.output_tokens for call in calls),
-        calls_without_usage=sum(1 for call in calls if call.input_tokens is None),
-    )
-
-
-def _stated(counts: Iterable[int | None]) -> int:
-    return sum(count for count in counts if count is not None)
-
-
-def _rank(call: Call) -> tuple[int, int]:
-    # A request that one row paid for and a later one found in the store was paid for in this run.
-    return _SOURCES.index(call.source), -call.attempts
 
 
 def _unattributed(row: ConclusionRow) -> int:

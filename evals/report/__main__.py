@@ -1,7 +1,8 @@
 """``python -m evals.report reports/<run_id>``: draw and gate a finished run again.
 
-Reads the run record alone: no key, no call. Writes ``cases.html`` and ``summary.json`` anew and
-prints the summary; ``report.html`` is pytest-html's and stays as the run wrote it.
+Reads the run record alone: no key, no call. Writes ``cases.html``, ``windows.html``, the labelling
+queue and ``summary.json`` anew and prints the summary; ``report.html`` is pytest-html's and stays
+as the run wrote it.
 """
 
 import argparse
@@ -13,7 +14,9 @@ from typing import TextIO
 from evals.errors import EvalError
 from evals.report import numbers
 from evals.report.cases import write_cases
+from evals.report.queue_file import write_queue
 from evals.report.terminal import paths_in, summary_lines
+from evals.report.windows import write_windows
 from evals.runs.gates import check_gates, parse_gates
 from evals.runs.info import SUMMARY_FILE
 from evals.runs.load import load_run
@@ -40,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         checked = check_gates(given or parse_gates(run.info.gate_expressions), run.summary)
         info = run.info.model_copy(update={"gates": checked})
         write_cases(options.run_dir, info, run.conclusions, run.windows)
+        write_windows(options.run_dir, info, run.rows, run.windows)
+        write_queue(options.run_dir, run.rows, run.windows)
         write_atomically(options.run_dir / SUMMARY_FILE, run.summary.model_dump_json(indent=2))
     except EvalError as error:
         return _complain(error, EXIT_ERROR)

@@ -7,6 +7,7 @@ A figure carries what it was counted over; a figure over nothing is ``–``, nev
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from evals.coverage.share import Share
 from evals.metrics import Mean, Rate
 
 NOTHING = "–"
@@ -76,6 +77,50 @@ def mean_text(mean: Mean) -> str:
     """Return ``0.74 (n 24), 95 % 0.66–0.81, 3 unjudged``; ``– (n 0), 3 unjudged``."""
     basis, *rest = mean_parts(mean)
     return ", ".join([f"{mean_value(mean)} ({basis})", *rest])
+
+
+def share_value(share: Share) -> str:
+    """Return the weighted share alone: ``62.5 %``, or ``–``."""
+    return percent(share.earned, share.weight)
+
+
+def share_parts(share: Share) -> list[str]:
+    """Return what a weighted share rests on.
+
+    ``["weight 25 of 40", "14 facts", "95 % 48.1–77.0 %", "1 unjudged"]``; without an interval below
+    two windows; at the end ``"2 windows without gold"`` where there are any, for how many facts
+    they would have had is not known.
+    """
+    parts = [counted(share.n, "fact")]
+    if share.weight:
+        parts.insert(0, f"weight {weight(share.earned)} of {weight(share.weight)}")
+    if share.low is not None and share.high is not None:
+        parts.append(f"95 % {100 * share.low:.1f}–{100 * share.high:.1f} %")
+    parts.append(f"{count(share.unjudged)} unjudged")
+    if share.unjudged_windows:
+        parts.append(f"{counted(share.unjudged_windows, 'window')} without gold")
+    return parts
+
+
+def share_text(share: Share) -> str:
+    """Return ``62.5 % (weight 25 of 40, 14 facts), 95 % 48.1–77.0 %, 1 unjudged``.
+
+    Over nothing ``– (0 facts), 3 unjudged``.
+    """
+    parts = share_parts(share)
+    basis = 2 if share.weight else 1
+    return ", ".join([f"{share_value(share)} ({', '.join(parts[:basis])})", *parts[basis:]])
+
+
+def share_brief(share: Share) -> str:
+    """Return a weighted share among others: ``62.5 % (weight 25 of 40, 14 facts), 1 unjudged``."""
+    basis = share_parts(share)[: 2 if share.weight else 1]
+    return f"{share_value(share)} ({', '.join(basis)}), {count(share.unjudged)} unjudged"
+
+
+def weight(value: float) -> str:
+    """Return a weight, or a sum of them, with at most two decimals: ``25``, ``1,204.5``."""
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def score(value: float | None) -> str:

@@ -1,21 +1,37 @@
-"""What a conclusion costs and shows in pytest-html's table: light cells, sortable, filterable.
+"""What a row costs and shows in pytest-html's table: light cells, sortable, filterable.
 
 pytest-html draws all rows at once and stores each sortable cell twice, so a row holds only what
-one sorts and filters by; everything else is one click away in ``cases.html``.
+one sorts and filters by; everything else is one click away, in ``cases.html`` or
+``windows.html``.
 """
 
 from typing import NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
-from evals.judging.case import Outcome
+from evals.coverage.row import CoverageRow
+from evals.judging.case import Outcome, Row
 from evals.premise.row import ConclusionRow
 from evals.report import numbers
+from evals.report.links import CASES_PAGE, REPORT_PAGE, case_link, window_link
 from evals.report.text import cut
+from evals.report.window_line import batch_line, coverage_line
+from evals.set_level.row import SetLevelRow
 
-REPORT_PAGE, CASES_PAGE = "report.html", "cases.html"
-"""Names of the two pages, side by side in the run's folder."""
+__all__ = [
+    "CASES_PAGE",
+    "FILTER_LABELS",
+    "REPORT_PAGE",
+    "RowCells",
+    "cells_of",
+    "decontextuality",
+    "empty_cells",
+    "filter_css",
+    "filter_outcomes",
+    "header_cells",
+    "row_cells",
+]
+
 _TEXT_COLUMNS = 72
 _LABEL_COLUMNS = 40
 
@@ -23,6 +39,7 @@ FILTER_LABELS: dict[Outcome, str] = {
     "sound": "Sound",
     "unsound": "Unsound",
     "unjudged": "Unjudged",
+    "scored": "Scored",
 }
 """The outcomes that get a checkbox of their own above the table."""
 
@@ -60,15 +77,48 @@ def header_cells() -> RowCells:
     return _TITLES
 
 
+def cells_of(row: Row) -> RowCells:
+    """Return the cells of a row of any instrument, every piece of its text escaped."""
+    match row:
+        case ConclusionRow():
+            return row_cells(row)
+        case CoverageRow():
+            return _window_cells(row, row.window_id, coverage_line(row))
+        case SetLevelRow():
+            return _window_cells(row, row.window_id, batch_line(row))
+    return empty_cells()
+
+
+def _window_cells(row: Row, window_id: str, line: str) -> RowCells:
+    """Return what a batch or a window is and came to; the other columns are of conclusions."""
+    nothing = numbers.NOTHING
+    return RowCells(
+        verdict=_verdict_cell(row),
+        conclusion=_linked_cell(window_link(window_id), line),
+        score=Markup("<td class=col-score>{}</td>").format(nothing),
+        time_status=Markup("<td class=col-time>{}</td>").format(nothing),
+        attribution=Markup("<td class=col-attr>{}</td>").format(nothing),
+        labels=Markup("<td></td>"),
+    )
+
+
+def _verdict_cell(row: Row) -> Markup:
+    # Attributes without quotes: a quote costs six bytes in the page. ``quote`` and the closed
+    # set of outcomes leave nothing in them that would need one.
+    return Markup("<td class=col-verdict data-v={0}>{0}</td>").format(row.outcome)
+
+
+def _linked_cell(link: str, text: str) -> Markup:
+    # pytest-html leaves a click in col-links alone; in other cells it unfolds the row.
+    return Markup("<td class=col-links><a href={}>{}</a></td>").format(link, text)
+
+
 def row_cells(row: ConclusionRow) -> RowCells:
     """Return the cells of one conclusion, every piece of its text escaped."""
     attributions = sorted({slot.attribution for slot in row.missing})
     return RowCells(
-        # Attributes without quotes: a quote costs six bytes in the page. ``quote`` and the closed
-        # set of outcomes leave nothing in them that would need one.
-        verdict=Markup("<td class=col-verdict data-v={0}>{0}</td>").format(row.outcome),
-        # pytest-html leaves a click in col-links alone; in other cells it unfolds the row.
-        conclusion=Markup("<td class=col-links><a href={}>{}</a></td>").format(
+        verdict=_verdict_cell(row),
+        conclusion=_linked_cell(
             case_link(row.case_id), cut(row.text, _TEXT_COLUMNS) or row.case_id
         ),
         score=Markup("<td class=col-score>{} / {}</td>").format(
@@ -90,11 +140,6 @@ def decontextuality(row: ConclusionRow) -> str:
 def empty_cells() -> RowCells:
     """Return the cells of a row that is no conclusion: as many, so that the columns agree."""
     return RowCells(*(Markup("<td></td>") for _ in RowCells._fields))
-
-
-def case_link(case_id: str) -> str:
-    """Return the address of a case beside the report: ``cases.html#<case id>``, percent-encoded."""
-    return f"{CASES_PAGE}#{quote(case_id, safe='/')}"
 
 
 def filter_outcomes() -> dict[str, dict[str, str | int]]:

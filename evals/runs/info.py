@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from evals.policy import CoveragePolicy
 from evals.records import Record
 from evals.runs.gates import GateResult
 from evals.traces import ImportReport
@@ -36,8 +37,9 @@ class RunInfo(Record):
     """Repeat index of every request (``--judge-repeat``)."""
     reasoning: str
     prompt_hashes: dict[str, str]
-    """Prompt name -> hash."""
+    """Prompt name -> hash, of all instruments, run or not; a row has those of its own."""
     over_inference_fails: bool
+    coverage_policy: CoveragePolicy
     allow_unjudged: float = Field(ge=0, le=1)
     """Largest share of unjudged items that still exits 0."""
     skip_bad_records: bool

@@ -7,17 +7,23 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from evals.coverage.row import CoverageRow
 from evals.errors import RunError
 from evals.judging.case import Row
 from evals.premise.row import ConclusionRow
 from evals.records import Window, window_text_hash_of
 from evals.runs.info import ROWS_FILE, RUN_FILE, WINDOWS_FILE, RunInfo
 from evals.runs.summary import RunSummary, summarize
+from evals.set_level.row import SetLevelRow
 from evals.untrusted import for_terminal
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
-ROW_SHAPES: dict[str, type[Row]] = {"premise": ConclusionRow}
+ROW_SHAPES: dict[str, type[Row]] = {
+    "premise": ConclusionRow,
+    "set_level": SetLevelRow,
+    "coverage": CoverageRow,
+}
 """Instrument -> the shape of its rows: a new instrument is one entry more."""
 
 _RESTORE = "Restore the file, or judge the trace again: stored answers cost no call."
@@ -70,7 +76,11 @@ def load_run(run_dir: Path) -> LoadedRun:
             f"{info.selected}: {RUN_FILE} says that every selected item has ended",
         )
     return LoadedRun(
-        info=info, rows=rows, windows=windows, summary=summarize(rows), cut_rows=cut_rows
+        info=info,
+        rows=rows,
+        windows=windows,
+        summary=summarize(rows, info.coverage_policy),
+        cut_rows=cut_rows,
     )
 
 

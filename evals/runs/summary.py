@@ -7,13 +7,21 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from evals.composite import CompositeSummary, composite
+from evals.coverage.metrics import CoverageSummary, coverage_summary
+from evals.coverage.row import CoverageRow
+from evals.coverage.share import Share
 from evals.judging.case import Row
 from evals.metrics import Mean, Rate
+from evals.policy import DEFAULT_POLICY, CoveragePolicy
 from evals.premise.metrics import PremiseSummary, premise_summary
 from evals.premise.row import ConclusionRow
 from evals.records import Record
+from evals.set_level.metrics import SetLevelSummary, set_level_summary
+from evals.set_level.row import SetLevelRow
 
 RowT = TypeVar("RowT", bound=Row)
+Part = Callable[[Sequence[Row], CoveragePolicy], Record | None]
 
 
 class Metric(Protocol):
@@ -28,7 +36,7 @@ class Metric(Protocol):
         """What was left out of it because there is no verdict."""
 
 
-METRIC_KINDS: dict[type[Metric], bool] = {Rate: True, Mean: False}
+METRIC_KINDS: dict[type[Metric], bool] = {Rate: True, Mean: False, Share: True}
 """Type of a summary's field that a gate can name -> whether it is a share from 0 to 1."""
 
 
@@ -37,29 +45,56 @@ class RunSummary(Record):
 
     premise: PremiseSummary | None
     """None where the run holds no row of the premise judge."""
+    set_level: SetLevelSummary | None
+    """None where it holds no row of the set-level bench."""
+    coverage: CoverageSummary | None
+    """None where it holds no row of the coverage bench."""
+    composite: CompositeSummary | None
+    """Quality x coverage (3.6); None where it holds no row of the coverage bench."""
 
 
-def _over(
-    shape: type[RowT], summary_of: Callable[[Sequence[RowT]], Record]
-) -> Callable[[Sequence[Row]], Record | None]:
+def rows_of(shape: type[RowT], rows: Sequence[Row]) -> list[RowT]:
+    """Return the rows of one shape, in their order."""
+    return [row for row in rows if isinstance(row, shape)]
+
+
+def _over(shape: type[RowT], summary_of: Callable[[Sequence[RowT]], Record]) -> Part:
     """Return the summary of the rows of one shape; None where a run has none of them."""
 
-    def part(rows: Sequence[Row]) -> Record | None:
-        own = [row for row in rows if isinstance(row, shape)]
+    def part(rows: Sequence[Row], policy: CoveragePolicy) -> Record | None:  # noqa: ARG001  one form
+        own = rows_of(shape, rows)
         return summary_of(own) if own else None
 
     return part
 
 
-SUMMARIES: dict[str, Callable[[Sequence[Row]], Record | None]] = {
+def _coverage(rows: Sequence[Row], policy: CoveragePolicy) -> Record | None:
+    own = rows_of(CoverageRow, rows)
+    return coverage_summary(own, policy) if own else None
+
+
+def _composite(rows: Sequence[Row], policy: CoveragePolicy) -> Record | None:
+    own = rows_of(CoverageRow, rows)
+    return composite(own, rows_of(ConclusionRow, rows), policy) if own else None
+
+
+SUMMARIES: dict[str, Part] = {
     "premise": _over(ConclusionRow, premise_summary),
+    "set_level": _over(SetLevelRow, set_level_summary),
+    "coverage": _coverage,
+    "composite": _composite,
 }
 """Field of ``RunSummary`` -> what makes it of all rows of a run, or None where it has no rows."""
 
 
-def summarize(rows: Sequence[Row]) -> RunSummary:
-    """Return every metric over ``rows``; their order does not matter."""
-    return RunSummary.model_validate({name: part(rows) for name, part in SUMMARIES.items()})
+def summarize(rows: Sequence[Row], policy: CoveragePolicy = DEFAULT_POLICY) -> RunSummary:
+    """Return every metric over ``rows``; their order does not matter.
+
+    Args:
+        rows: of any instruments.
+        policy: weights and thresholds of the coverage bench, from the run record.
+    """
+    return RunSummary.model_validate({name: part(rows, policy) for name, part in SUMMARIES.items()})
 
 
 def metric_of(summary: RunSummary, name: str) -> Metric | None:

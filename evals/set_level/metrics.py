@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from evals.judging.tokens import TokenTotals, token_totals
 from evals.metrics import Histogram, Mean, Rate, histogram_of, mean_of, rate_of
 from evals.records import Record
 from evals.set_level.row import SetLevelRow
-from evals.set_level.tokens import TokenTotals, token_totals
 
 
 class SetLevelSummary(Record):

@@ -11,6 +11,7 @@ from evals.errors import JudgeError
 from evals.judging.case import RunContext
 from evals.judging.request import JudgeRequest, JudgeSettings
 from evals.judging.response import JudgeResponse
+from evals.policy import DEFAULT_POLICY
 from evals.premise.schema import Pass1, Pass2
 from evals.records import Call
 
@@ -209,6 +210,7 @@ def make_config(tmp_path: Path) -> Callable[..., RunConfig]:
             allow_unjudged=0.0,
             gates=(),
             require_calibration=False,
+            coverage_policy=DEFAULT_POLICY,
             over_inference_fails=True,
             export_dir=None,
             gallery_path=gallery_path,

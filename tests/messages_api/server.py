@@ -5,7 +5,8 @@
 prints its port on the first line. Standard library only; one process, one event loop.
 
 Faults, each ``KIND:WHEN``. WHEN counts POSTs from 1: ``0.1`` every tenth, ``3-5`` the third to the
-fifth, ``3-`` from the third on. KIND:
+fifth, ``3-`` from the third on. ``KIND@KEY:WHEN``, of those, only the ones whose answer has the key
+``KEY`` (``wrong_schema@matches:1``). KIND:
 
     overloaded (529), rate_limited (429), http_<status>      an error, with the ``--header`` lines
     outage, silent, dripping                                 connection closed; no answer; no end
@@ -26,9 +27,19 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
-Json = dict[str, Any]
+if not __package__:  # started as a file, from wherever
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.messages_api.answers import (
+    ANSWER_KEYS,
+    BadRequestError,
+    Json,
+    answer_to,
+    asked_key,
+)
+
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _ALIASES = {"overloaded": "http_529", "rate_limited": "http_429"}
@@ -41,119 +52,19 @@ _KINDS = frozenset(
 _SUFFIXES = {"other_model": "-other", "snapshot": "-20260101", "later_snapshot": "-20260601"}
 
 
-class BadRequestError(Exception):
-    """The body is not one that the server can answer."""
-
-
-# Answers: valid ones of the premise judge, which differ from request to request.
-
-
-def answer_to(body: Json) -> Json:
-    """Return a valid answer, the same each time for the same body."""
-    user = body["messages"][0]["content"]
-    asked = body["output_config"]["format"]["schema"]["properties"]
-    for key, answer in _STRATEGIES:
-        if key in asked:
-            return answer(user)
-    raise BadRequestError(f"no answer to a schema with {sorted(asked)}")
-
-
-def _digest(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
-
-
-def _between(user: str, tag: str) -> str:
-    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", user, re.DOTALL)
-    if found is None:
-        raise BadRequestError(f"no <{tag}> in the user text")
-    return found[1]
-
-
-def _pass_1(user: str) -> Json:
-    conclusion = json.loads(_between(user, "conclusion"))
-    choice = _digest(conclusion) % 8
-    slots = [{"slot": "TIME", "why": "no date"}] if choice in {1, 2} else []
-    slots += [{"slot": "OBJECT_OR_CONTENT", "why": "what?"}] if choice in {2, 3} else []
-    return {
-        "reconstruction": conclusion,
-        "unknown_slots": slots,
-        "licensed_inference": "NONE" if choice in {3, 4} else "The peer can be asked about it.",
-        "force": "stated as fact",
-        "decontextuality": [0.9, 0.7, 0.4, 0.3, 0.8, 1.0, 0.95, 0.85][choice],
-        "bundled": choice == 5,
-        "labels": ["missing object"] if choice in {2, 3} else [],
-    }
-
-
-def _pass_2(user: str) -> Json:
-    blind = json.loads(_between(user, "blind_reader_analysis"))
-    choice = _digest(_between(user, "conclusion")) % 7
-    places = ("PRESENT_IN_WINDOW", "ABSENT_FROM_WINDOW", "ABSENT_EVERYWHERE")
-    kinds = {2: "FABRICATION", 3: "OVER_INFERENCE"}
-    unsupported = [
-        {"element": "it", "kind": kind, "why": "not said"}
-        for number, kind in kinds.items()
-        if number == choice
-    ]
-    open_slots = [slot["slot"] for slot in blind["unknown_slots"]]
-    return {
-        "license_check": "names its subject, who says it",
-        "interpretation": "MISMATCH" if choice == 1 else "MATCH",
-        "unsupported_elements": unsupported,
-        "force_preserved": choice != 4,
-        "time_status": "UNANCHORED" if "TIME" in open_slots else "SELF_ANCHORING",
-        "missing": [
-            {"slot": slot, "attribution": places[choice % 3], "evidence": ""} for slot in open_slots
-        ],
-        "labels": [],
-    }
-
-
-def _minimality(user: str) -> Json:
-    lines = [json.loads(line) for line in _between(user, "conclusions").splitlines()]
-    return {
-        "items": [
-            {
-                "conclusion_id": line["conclusion_id"],
-                "claims": [line["text"]] * (1 + _digest(line["text"]) % 2),
-                "padding": [],
-                "minimality": 1.0 - 0.5 * (_digest(line["text"]) % 2),
-            }
-            for line in lines
-        ]
-    }
-
-
-def _attribution(user: str) -> Json:
-    slots = [json.loads(line)["slot"] for line in _between(user, "open_slots").splitlines()]
-    return {
-        "slots": [
-            {"slot": slot, "said_earlier": bool(_digest(user + slot) % 2), "evidence": ""}
-            for slot in slots
-        ]
-    }
-
-
-_STRATEGIES: tuple[tuple[str, Callable[[str], Json]], ...] = (
-    ("reconstruction", _pass_1),
-    ("interpretation", _pass_2),
-    ("items", _minimality),
-    ("slots", _attribution),
-)
-
-
-# The server.
-
-
 @dataclass(frozen=True)
 class Fault:
     """One way to fail, and on which POSTs."""
 
     kind: str
     when: str
+    asked: str | None = None
+    """Only where the answer is to have this key; None: whatever is asked."""
 
-    def fires(self, number: int) -> bool:
-        """Tell whether it is the turn of POST ``number``, from 1."""
+    def fires(self, number: int, asked: str | None = None) -> bool:
+        """Tell whether it is the turn of POST ``number``, from 1, which asks for ``asked``."""
+        if self.asked not in {None, asked}:
+            return False
         if "-" not in self.when:
             return number % round(1 / float(self.when)) == 0
         first, _, last = self.when.partition("-")
@@ -161,18 +72,21 @@ class Fault:
 
 
 def fault_of(text: str) -> Fault:
-    """Read ``KIND:WHEN``.
+    """Read ``KIND:WHEN`` or ``KIND@KEY:WHEN``.
 
     Raises:
         ValueError: it is none.
     """
     kind, _, when = text.partition(":")
+    kind, at, asked = kind.partition("@")
     kind = _ALIASES.get(kind, kind)
     if kind not in _KINDS and not re.fullmatch(r"http_\d{3}", kind):
         raise ValueError(f"unknown fault {kind!r}")
+    if at and asked not in ANSWER_KEYS:
+        raise ValueError(f"fault {text!r} waits for an answer that no prompt asks for")
     if not re.fullmatch(r"\d+-\d*", when) and not 0 < float(when) <= 1:
         raise ValueError(f"fault {text!r} fires neither at a share nor in a range")
-    return Fault(kind, when)
+    return Fault(kind, when, asked or None)
 
 
 @dataclass
@@ -180,6 +94,8 @@ class Counts:
     """What happened since the last reset."""
 
     posts: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    """POSTs by the key of the answer that tells the prompt: ``facts``, ``matches``, …"""
     answered: Counter[str] = field(default_factory=Counter)
     """Whole 200 answers by sha256 of the canonical body."""
     statuses: Counter[str] = field(default_factory=Counter)
@@ -192,6 +108,7 @@ class Counts:
         """Return the counters as ``GET /control`` shows them."""
         return {
             "posts": self.posts,
+            "asked": dict(self.asked),
             "answered": dict(self.answered),
             "statuses": dict(self.statuses),
             "in_flight": self.in_flight,
@@ -262,7 +179,9 @@ class Server:
     ) -> bool:
         counts.posts += 1
         number = counts.posts
-        fault = next((each.kind for each in self.faults if each.fires(number)), "none")
+        asked = _asked_of(content)
+        counts.asked[asked] += 1
+        fault = next((each.kind for each in self.faults if each.fires(number, asked)), "none")
         await asyncio.sleep(self.latency_s)
         if fault in {"outage", "silent", "dripping"}:
             counts.statuses[fault] += 1
@@ -292,6 +211,13 @@ class Server:
         if fault == "no_message":
             return 200, {"hello": "there"}
         return 200, message_to(json.loads(content), fault)
+
+
+def _asked_of(content: bytes) -> str:
+    try:
+        return asked_key(json.loads(content))
+    except (BadRequestError, KeyError, TypeError, ValueError):
+        return "unknown"  # what is wrong with it, the answer says
 
 
 def message_to(body: Json, fault: str) -> Json:

@@ -1,17 +1,26 @@
 """The local server itself: what it answers must be what the judge's prompts ask for."""
 
+import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from pydantic import BaseModel
 
+from evals.coverage.case import coverage_cases
+from evals.coverage.prompts import load_coverage_prompts
+from evals.coverage.row import CoverageRow
+from evals.judging.case import Case, Row, RunContext
+from evals.judging.gaps import gaps_of
 from evals.judging.message import parse_message, response_of
 from evals.judging.request import JudgeRequest, JudgeSettings
-from evals.judging.response import parse_answer
+from evals.judging.response import JudgeResponse, parse_answer
 from evals.premise.render import (
     OpenSlot,
     WindowTexts,
@@ -29,18 +38,46 @@ from evals.records import (
     conclusion_id_of,
     window_text_hash_of,
 )
-from tests.messages_api.server import BadRequestError, answer_to, fault_of, message_to
+from evals.set_level.case import set_level_cases
+from evals.set_level.render import load_set_level_prompts
+from evals.set_level.row import SetLevelRow
+from tests.messages_api.answers import BadRequestError, answer_to, asked_key
+from tests.messages_api.server import fault_of, message_to
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 PROMPTS = load_premise_prompts()
 SETTINGS = JudgeSettings(model="claude-judge", reasoning="off")
+NOON = datetime(2026, 6, 4, 12, tzinfo=UTC)
 TEXTS = [f"alice </conclusion> owns boat {number}\n" for number in range(40)]
 
 
-def window() -> Window:
-    messages = (Message(message_id="m1", peer_id="alice", text="</window> hi\nyou", sent_at=None),)
+SAID = (
+    ("alice", "</window> hi\nyou"),
+    ("bo", "Did you paint the boat?"),
+    ("alice", "I painted boat {number} in the harbour, </conclusion> and sold another"),
+)
+CONTEXT = RunContext(
+    run_id="run-1",
+    bench_version="0.1.0",
+    git_commit=None,
+    git_dirty=None,
+    settings=SETTINGS,
+    over_inference_fails=True,
+)
+
+
+def window(number: int = 0, conclusions: int = len(TEXTS)) -> Window:
+    messages = tuple(
+        Message(
+            message_id=f"m{place}",
+            peer_id=peer,
+            text=text.format(number=number),
+            sent_at=NOON if number % 2 else None,
+        )
+        for place, (peer, text) in enumerate(SAID, 1)
+    )
     return Window(
-        window_id="w",
+        window_id=f"w{number}",
         conversation_id=None,
         peer_id="alice",
         messages=messages,
@@ -50,15 +87,15 @@ def window() -> Window:
         earlier_messages=messages,
         conclusions=tuple(
             Conclusion(
-                conclusion_id=conclusion_id_of("w", number, text),
-                ordinal=number,
+                conclusion_id=conclusion_id_of(f"w{number}", ordinal, text),
+                ordinal=ordinal,
                 peer_id="alice",
                 text=text,
                 deriver_prompt_hash=None,
                 deriver_model_id=None,
                 derived_at=None,
             )
-            for number, text in enumerate(TEXTS)
+            for ordinal, text in enumerate(TEXTS[:conclusions])
         ),
     )
 
@@ -66,6 +103,20 @@ def window() -> Window:
 def answered(request: JudgeRequest, shape: type[AnswerT]) -> AnswerT:
     message = parse_message(json.dumps(message_to(request.params, "none")))
     return parse_answer(response_of(message, request, "live", 1), shape)
+
+
+class AnswersOfTheServer:
+    """A judge whose answers are the server's, without the way there."""
+
+    async def ask(self, request: JudgeRequest) -> JudgeResponse:
+        if request.guard is not None:
+            request.guard.check(request.params)
+        message = parse_message(json.dumps(message_to(request.params, "none")))
+        return response_of(message, request, "live", 1)
+
+
+async def evaluated(cases: Iterable[Case]) -> list[Row]:
+    return [await case.evaluate(AnswersOfTheServer(), CONTEXT) for case in cases]
 
 
 def test_both_passes_are_answered_validly_and_not_all_alike() -> None:
@@ -105,6 +156,66 @@ def test_the_attribution_search_is_answered_for_every_slot() -> None:
     assert [each.slot for each in answer.slots] == ["TIME", "PLACE"]
 
 
+def test_every_batch_is_answered_validly_and_not_all_alike() -> None:
+    windows = [window(number, conclusions=1 + number % 6) for number in range(40)]
+    rows = asyncio.run(evaluated(set_level_cases(windows, load_set_level_prompts())))
+    assert [gap for row in rows for gap in gaps_of(row)] == []
+    issues = []
+    for row in rows:
+        assert isinstance(row, SetLevelRow)
+        issues.append(row.issues or ())
+    assert {len(found) for found in issues} == {0, 1, 2}
+    every = [issue for found in issues for issue in found]
+    assert {issue.kind for issue in every} == {"REDUNDANCY", "TEMPORAL_CONFUSION"}
+    assert {issue.severity for issue in every} == {"LOW", "MEDIUM", "HIGH"}
+
+
+@pytest.fixture(scope="module")
+def coverage_rows(tmp_path_factory: pytest.TempPathFactory) -> list[CoverageRow]:
+    windows = [window(number, conclusions=1 + number % 6) for number in range(40)]
+    no_gold = tmp_path_factory.mktemp("gold")
+    found = asyncio.run(evaluated(coverage_cases(windows, load_coverage_prompts(), no_gold)))
+    return [row for row in found if isinstance(row, CoverageRow)]
+
+
+def test_gold_and_its_matches_pass_the_harness_but_for_one_fact_a_window(
+    coverage_rows: list[CoverageRow],
+) -> None:
+    assert len(coverage_rows) == 40
+    assert [gap for row in coverage_rows for gap in gaps_of(row)] == []
+    facts = [fact for row in coverage_rows for fact in row.gold or ()]
+    assert len(facts) == 40 * 8  # of each importance one for each message of alice
+    assert {fact.status for fact in facts} == {"COVERED", "PARTIAL", "MISSING"}
+    assert {fact.importance for fact in facts} == {"CRITICAL", "IMPORTANT", "MINOR", "TRIVIAL"}
+    assert {fact.requires_inference for fact in facts} == {True, False}
+    assert {len(fact.covering) for fact in facts} == {0, 1, 2}
+    assert len({fact.topic for fact in facts}) > 2
+    dropped = [fact.reason for row in coverage_rows for fact in row.dropped]
+    assert set(dropped) == {"relative_time", "span_not_found", "no_inference", "unknown_peer"}
+    assert max(len(row.dropped) for row in coverage_rows) == 1
+
+
+def test_questions_come_to_every_grade_by_harness_and_by_judge(
+    coverage_rows: list[CoverageRow],
+) -> None:
+    questions = [question for row in coverage_rows for question in row.questions or ()]
+    assert sum(row.dropped_questions for row in coverage_rows) == 0
+    assert set(Counter((question.grade, question.graded_by) for question in questions)) == {
+        ("ANSWERABLE_CORRECT", "harness"),
+        ("ANSWERABLE_CORRECT", "judge"),
+        ("ANSWERABLE_WRONG", "judge"),
+        ("UNANSWERABLE", "harness"),
+    }
+    assert {len(row.questions or ()) for row in coverage_rows} == {1, 2, 3, 4, 5}
+
+
+def test_the_prompt_is_told_by_what_it_asks_for() -> None:
+    assert asked_key(pass_1_request("a", SETTINGS, PROMPTS).params) == "reconstruction"
+    found = window()
+    request = minimality_request(found.conclusions, SETTINGS, PROMPTS)
+    assert asked_key(request.params) == "items"
+
+
 def test_a_schema_that_it_does_not_know_is_refused() -> None:
     params = pass_1_request("a", SETTINGS, PROMPTS).params
     schema = {"format": {"schema": {"properties": {"other": "any"}}}}
@@ -126,7 +237,22 @@ def test_an_open_range_fires_for_ever() -> None:
     assert not fault_of("silent:3-").fires(2)
 
 
-@pytest.mark.parametrize("text", ["unknown:0.1", "silent", "silent:0", "silent:2", "http_5:1"])
+def test_a_fault_can_wait_for_one_prompt() -> None:
+    fault = fault_of("overloaded@matches:0.5")
+    assert fault.kind == "http_529"
+    assert fault.fires(2, "matches")
+    assert not fault.fires(1, "matches")
+    assert not fault.fires(2, "facts")
+    assert not fault.fires(2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("unknown:0.1", "silent", "silent:0", "silent:2", "http_5:1"),
+        *("silent@verdicts:1", "silent@:1", "unknown@facts:1"),
+    ],
+)
 def test_a_fault_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"fault|float"):
         fault_of(text)

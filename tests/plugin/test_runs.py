@@ -44,9 +44,25 @@ def test_the_sample_runs_without_a_key_and_says_so(evaluations: Evaluations) -> 
     assert run.info["models_served"] == ["unknown-claude"]
     assert {path.name for path in run.run_dir.iterdir()} == {
         *("run.json", "rows.jsonl", "windows.jsonl", "summary.json"),
-        *("report.html", "cases.html"),
+        *("report.html", "cases.html", "windows.html"),
     }
     assert max(len(line) for line in run.output.split("conclusion quality")[1].splitlines()) <= 160
+
+
+def test_all_instruments_run_on_the_sample_without_a_key(evaluations: Evaluations) -> None:
+    run = evaluations.run("evals/")
+    assert run.code == 0, run.output
+    summary = run.summary
+    assert summary["premise"]["pass_rate"]["n"] == 28
+    assert summary["set_level"]["batches"] == summary["coverage"]["windows"] == 5
+    assert summary["coverage"]["relative_time_facts"] == 0
+    assert summary["coverage"]["questions"] == 25
+    assert summary["composite"]["quality_coverage"]["value"] is not None
+    for part in ("premise", "set_level", "coverage"):
+        assert summary[part]["unjudged_by_reason"] == {}
+    assert {row["provenance"]["judge_model_id"] for row in run.rows} == {"unknown-claude"}
+    queue = (run.run_dir / "labelling_queue.jsonl").read_text("utf-8").splitlines()
+    assert len(queue) == summary["coverage"]["qa_answerable_wrong_rate"]["hits"] == 1
 
 
 def test_a_leak_stops_the_run_before_anything_more_is_sent(

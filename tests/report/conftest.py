@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evals.policy import DEFAULT_POLICY
 from evals.premise.row import AttributedSlot, ConclusionRow
 from evals.premise.schema import (
     MinimalityItem,
@@ -199,6 +200,7 @@ def info_of(**changes: Any) -> RunInfo:
         "reasoning": "off",
         "prompt_hashes": {"premise/pass_1": "c" * 64},
         "over_inference_fails": True,
+        "coverage_policy": DEFAULT_POLICY,
         "allow_unjudged": 0.0,
         "skip_bad_records": False,
         "calibrated": True,

@@ -3,16 +3,17 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evals.errors import RunError
 from evals.premise.row import ConclusionRow
 from evals.records import Unjudged, Window
-from evals.report.cases import cases_html, page_script, script_json, write_cases
+from evals.report.cases import cases_html, page_script, write_cases
+from evals.report.paged import script_json
 from evals.report.templates import script_hash
 from evals.runs.record import RunInfo
+from tests.report.page_blocks import block, lines
 
 MakeRow = Callable[..., ConclusionRow]
 MakeWindow = Callable[..., Window]
@@ -21,18 +22,6 @@ MakeInfo = Callable[..., RunInfo]
 
 def by_id(*windows: Window) -> dict[str, Window]:
     return {window.window_id: window for window in windows}
-
-
-def block(page: str, name: str) -> str:
-    found = re.search(
-        rf'<script type="application/jsonl?" id="{name}">(.*?)</script>', page, re.DOTALL
-    )
-    assert found is not None
-    return found[1]
-
-
-def lines(page: str, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in block(page, name).split("\n") if line]
 
 
 def test_the_index_holds_what_the_list_needs(

@@ -14,7 +14,8 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from evals.premise.row import ConclusionRow
 from evals.records import Unjudged, Window
-from evals.report.cases import PAGE_CASES, write_cases
+from evals.report.cases import write_cases
+from evals.report.paged import PAGE_ITEMS
 from evals.runs.record import RunInfo
 from tests.browser.chromium import browser, needs_chromium
 
@@ -128,7 +129,7 @@ def test_the_page_lists_unsound_conclusions_first_and_turns_pages(
     assert status(page) == "131 of 131 conclusions. Showing 1–50."  # noqa: RUF001
     assert conclusions(page)[0] == "unsound 0"
     assert conclusions(page)[30] == "unjudged"
-    assert len(cases(page)) == PAGE_CASES
+    assert len(cases(page)) == PAGE_ITEMS
     page.find_element(By.XPATH, "//button[.='Next']").click()
     assert status(page).endswith("Showing 51–100.")  # noqa: RUF001
     assert conclusions(page)[0] == "sound 19"

@@ -6,8 +6,9 @@ import pytest
 from evals.premise.metrics import premise_summary
 from evals.premise.row import ConclusionRow
 from evals.premise.schema import MinimalityItem
-from evals.report import charts
-from evals.report.charts import Bar, bar_chart
+from evals.report.charts import premise as charts
+from evals.report.charts.bars import LABEL_COLUMNS, Bar, bar_chart
+from evals.report.charts.svg import FONT_PX
 
 MakeRow = Callable[..., ConclusionRow]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +69,7 @@ def test_hostile_labels_are_text_and_cut(hostile: str) -> None:
     svg = bar_chart("t", "T", [Bar(hostile, 1, "1")], nothing="-")
     tags = {node.tag.removeprefix(SVG) for node in drawn(svg).iter()}
     assert tags <= {"svg", "title", "desc", "defs", "style", "g", "rect", "path", "text"}
-    assert all(len(text) <= charts.LABEL_COLUMNS for text in texts(svg))
+    assert all(len(text) <= LABEL_COLUMNS for text in texts(svg))
 
 
 def test_wide_labels_get_the_room_that_they_need() -> None:
@@ -77,8 +78,8 @@ def test_wide_labels_get_the_room_that_they_need() -> None:
         plot = next(g for g in drawn(svg).iter(f"{SVG}g") if g.get("class") == "plot")
         return float(plot.get("transform", "").removeprefix("translate(").split(",")[0])
 
-    assert left_edge("結論" * 8) >= 16 * charts._FONT_PX
-    assert left_edge("ANCHORED_TO_BAD_TIMESTAMP") >= 25 * charts._FONT_PX * 0.7
+    assert left_edge("結論" * 8) >= 16 * FONT_PX
+    assert left_edge("ANCHORED_TO_BAD_TIMESTAMP") >= 25 * FONT_PX * 0.7
 
 
 def test_an_empty_chart_is_a_sentence() -> None:

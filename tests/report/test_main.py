@@ -8,9 +8,11 @@ import pytest
 from evals.premise.row import ConclusionRow
 from evals.records import Window
 from evals.report.__main__ import main
+from evals.report.queue_file import QUEUE_FILE, write_queue
 from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo, RunWriter
 from evals.runs.summary import summarize
+from tests.report.window_rows import coverage_row, fact_of, told_rows, told_window
 
 MakeRow = Callable[..., ConclusionRow]
 MakeWindow = Callable[..., Window]
@@ -56,7 +58,7 @@ def test_a_finished_run_is_drawn_again_from_its_rows(
     assert main([str(run_dir)]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("pass rate         50.0 % (1/2)")
-    assert shown.endswith(f"cases   {run_dir}/cases.html\n")
+    assert shown.endswith(f"windows {run_dir}/windows.html\ncases   {run_dir}/cases.html\n")
     assert "ana moved to Porto" in (run_dir / "cases.html").read_text(encoding="utf-8")
     summary = json.loads((run_dir / "summary.json").read_text(encoding="utf-8"))
     assert summary["premise"]["pass_rate"]["value"] == 0.5
@@ -173,3 +175,48 @@ def test_the_report_of_the_run_is_named_where_it_is_there(
     main([str(run_dir)])
     assert capsys.readouterr().out.endswith(f"report  {run_dir}/report.html\n")
     assert (run_dir / "report.html").read_text(encoding="utf-8") == "made by pytest-html"
+
+
+@pytest.fixture
+def whole_run(tmp_path: Path, make_info: MakeInfo) -> Path:
+    """A run of all three instruments over one window."""
+    folder = tmp_path / "20260604-120000-abcd"
+    window = told_window()
+    rows = told_rows(window)
+    info = make_info(selected=len(rows), collected=len(rows))
+    writer = RunWriter(folder)
+    writer.start(make_info(complete=False, ended_at=None))
+    writer.add_window(window)
+    for row in rows:
+        writer.add_row(row)
+    writer.finish(info, summarize(rows))
+    return folder
+
+
+def test_windows_and_the_labelling_queue_are_written_anew(
+    whole_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(whole_run)]) == 0
+    assert "ana plays chess" in (whole_run / "windows.html").read_text(encoding="utf-8")
+    queue = whole_run / "labelling_queue.jsonl"
+    [item] = [json.loads(line) for line in queue.read_text(encoding="utf-8").splitlines()]
+    assert (item["question_id"], item["written_answer"]) == ("q2", "Lisbon")
+    assert [one["text"] for one in item["conclusions"]] == ["ana lives in Porto"]
+    assert queue.stat().st_mode & 0o777 == 0o600
+    assert "coverage explicit 75.0 %" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("gate", "code"), [("0.7", 0), ("0.8", 10)])
+def test_a_finished_run_is_gated_on_its_coverage(whole_run: Path, gate: str, code: int) -> None:
+    assert main([str(whole_run), "--gate", f"coverage_explicit >= {gate}"]) == code
+
+
+def test_without_coverage_there_is_no_queue_and_without_wrong_answers_an_empty_one(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    main([str(run_dir)])
+    assert not (run_dir / QUEUE_FILE).exists()
+    (tmp_path / QUEUE_FILE).write_text("stale", encoding="utf-8")
+    window = told_window()
+    assert write_queue(tmp_path, [coverage_row(window, fact_of())], {"w1": window})
+    assert (tmp_path / QUEUE_FILE).read_bytes() == b""

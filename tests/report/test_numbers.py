@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evals.coverage.share import WeightedFact, share_of
 from evals.metrics import Mean, Rate, mean_of, rate_of
 from evals.report import numbers
 
@@ -106,3 +107,47 @@ def test_a_moment_states_its_zone_only_where_it_has_one() -> None:
 def test_a_gate_value_keeps_the_digits_that_decide_it() -> None:
     assert numbers.metric_value(0.79999) == "0.79999"
     assert numbers.metric_value(None) == "–"
+
+
+ONE_WINDOW: list[list[WeightedFact] | None] = [[(20, 1), (10, 0.5), (10, 0), (2, None)]]
+
+
+def test_a_weighted_share_carries_weights_facts_interval_and_unjudged() -> None:
+    share = share_of([[(20, 1)] * 2, [(4, 0.5), (4, None)], None])
+    assert numbers.share_text(share) == (
+        "95.5 % (weight 42 of 44, 3 facts), 95 % 50.0–100.0 %, 1 unjudged, 1 window without gold"
+    )
+
+
+def test_a_weighted_share_of_one_window_has_no_interval() -> None:
+    assert numbers.share_text(share_of(ONE_WINDOW)) == (
+        "62.5 % (weight 25 of 40, 3 facts), 1 unjudged"
+    )
+    assert numbers.share_brief(share_of(ONE_WINDOW)) == (
+        "62.5 % (weight 25 of 40, 3 facts), 1 unjudged"
+    )
+
+
+@pytest.mark.parametrize(
+    ("windows", "text"),
+    [
+        ([], "– (0 facts), 0 unjudged"),
+        ([[(4, None), (0, 1)]], "– (0 facts), 1 unjudged"),
+        ([None, None], "– (0 facts), 0 unjudged, 2 windows without gold"),
+    ],
+)
+def test_a_weighted_share_over_nothing_is_a_dash_and_never_a_zero(
+    windows: list[list[WeightedFact] | None], text: str
+) -> None:
+    assert numbers.share_text(share_of(windows)) == text
+
+
+def test_a_weighted_share_of_zero_is_a_zero_with_its_weight() -> None:
+    assert numbers.share_text(share_of([[(4, 0)]])) == "0.0 % (weight 0 of 4, 1 fact), 0 unjudged"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (25, "25"), (100, "100"), (1204.5, "1,204.5"), (1 / 3, "0.33")]
+)
+def test_a_weight_is_written_without_needless_digits(value: float, text: str) -> None:
+    assert numbers.weight(value) == text

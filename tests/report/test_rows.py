@@ -12,7 +12,20 @@ import pytest
 from evals.premise.row import ConclusionRow
 from evals.records import Unjudged
 from evals.report import rows
-from evals.report.rows import RowCells, empty_cells, header_cells, row_cells
+from evals.report.rows import RowCells, cells_of, empty_cells, header_cells, row_cells
+from tests.report.window_rows import (
+    LATE,
+    batch_row,
+    coverage_row,
+    fact_of,
+    ids_of,
+    issue_of,
+    question_of,
+    told_rows,
+    told_window,
+    unjudged_batch,
+    unjudged_coverage,
+)
 
 MakeRow = Callable[..., ConclusionRow]
 ROOT = Path(__file__).parents[2]
@@ -149,3 +162,68 @@ def test_each_filter_names_its_checkbox_and_its_rows() -> None:
 def test_each_run_counts_its_filters_afresh() -> None:
     rows.filter_outcomes()["sound"]["value"] = 7
     assert rows.filter_outcomes()["sound"]["value"] == 0
+
+
+def test_a_window_shows_what_was_covered_and_answered() -> None:
+    *_, coverage, _ = told_rows(told_window())
+    line = "window: 3 of 7 gold facts covered, 1 of 3 questions right (1 unjudged)"
+    assert cells_of(coverage) == (
+        "<td class=col-verdict data-v=scored>scored</td>",
+        f"<td class=col-links><a href=windows.html#w1>{line}</a></td>",
+        "<td class=col-score>–</td>",  # noqa: RUF001
+        "<td class=col-time>–</td>",  # noqa: RUF001
+        "<td class=col-attr>–</td>",  # noqa: RUF001
+        "<td></td>",
+    )
+
+
+def test_a_batch_shows_its_groups_and_contradictions() -> None:
+    window = told_window()
+    cells = cells_of(batch_row(window, issue_of(*ids_of(window)[:2])))
+    assert cells.conclusion == (
+        "<td class=col-links><a href=windows.html#w1>"
+        "batch of 4: 1 redundancy group, 0 contradictions</a></td>"
+    )
+
+
+def test_a_conclusion_has_the_same_cells_through_either_door(make_row: MakeRow) -> None:
+    assert cells_of(make_row()) == row_cells(make_row())
+
+
+def test_what_is_unjudged_says_why_and_shows_no_number() -> None:
+    window = told_window()
+    matching = coverage_row(
+        window,
+        fact_of(status=None, why=None),
+        outcome="unjudged",
+        unjudged=LATE,
+        matching_unjudged=LATE,
+        questions=(question_of(grade=None, graded_by=None, unjudged=LATE),),
+    )
+    for row, line in (
+        (unjudged_batch(window), "batch of 4: unjudged (timeout)"),
+        (
+            unjudged_coverage(window),
+            "window: gold unjudged (timeout), questions unjudged (timeout)",
+        ),
+        (
+            matching,
+            "window: 1 gold fact, matching unjudged (timeout), 0 of 0 questions right (1 unjudged)",
+        ),
+    ):
+        assert cells_of(row).verdict == "<td class=col-verdict data-v=unjudged>unjudged</td>"
+        assert f">{line}</a>" in cells_of(row).conclusion
+
+
+def test_a_hostile_window_id_cannot_leave_its_cell(hostile: str) -> None:
+    window = told_window(window_id=hostile)
+    for row in (coverage_row(window, fact_of()), batch_row(window)):
+        assert re.fullmatch(
+            r"<td class=col-links><a href=windows\.html#[\w./%~-]+>[^<]*</a></td>",
+            cells_of(row).conclusion,
+        )
+
+
+def test_pytest_html_reads_the_cells_of_windows_back_and_filters_them() -> None:
+    assert list(rows.filter_outcomes()) == ["sound", "unsound", "unjudged", "scored"]
+    assert "data-v=scored" in rows.filter_css()

@@ -10,6 +10,17 @@ from evals.report.text import columns
 from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo
 from evals.runs.summary import summarize
+from tests.report.conftest import info_of
+from tests.report.window_rows import (
+    batch_row,
+    coverage_row,
+    fact_of,
+    told_rows,
+    told_window,
+    unjudged_batch,
+    unjudged_coverage,
+    verdict_rows,
+)
 
 MakeRow = Callable[..., ConclusionRow]
 MakeInfo = Callable[..., RunInfo]
@@ -123,3 +134,92 @@ def test_only_pages_that_are_there_are_named(tmp_path: Path) -> None:
     assert paths_in(tmp_path) == ReportPaths(tmp_path, None, None)
     (tmp_path / "cases.html").touch()
     assert paths_in(tmp_path) == ReportPaths(tmp_path, None, tmp_path / "cases.html")
+    (tmp_path / "windows.html").touch()
+    lines = summary_lines(info_of(), summarize([]), paths_in(tmp_path))
+    assert lines[-2:] == [f"windows {tmp_path}/windows.html", f"cases   {tmp_path}/cases.html"]
+
+
+def test_the_three_headline_figures_come_first_and_together(make_info: MakeInfo) -> None:
+    lines = summary_lines(make_info(), summarize(told_rows(told_window())), PATHS)
+    assert lines[:4] == [
+        "pass rate         33.3 % (1/3), 95 % 6.1–79.2 %, 1 unjudged",  # noqa: RUF001
+        "coverage explicit 75.0 % (weight 7.5 of 10, 5 facts), 0 unjudged",
+        "quality×coverage  61.1 % (weight 5.5 of 9, 4 facts), 1 unjudged",  # noqa: RUF001
+        "unjudged          25.0 % (1/4), 95 % 4.6–69.9 %",  # noqa: RUF001
+    ]
+
+
+def test_every_figure_of_the_other_instruments_is_there(make_info: MakeInfo) -> None:
+    text = "\n".join(summary_lines(make_info(), summarize(told_rows(told_window())), PATHS))
+    for wanted in (
+        "\ncoverage implicit 0.0 % (weight 0 of 2, 1 fact), 0 unjudged\n",
+        "\n  CRITICAL        100.0 % (weight 4 of 4, 1 fact), 0 unjudged\n",
+        "\n  IMPORTANT       50.0 % (weight 2 of 4, 2 facts), 0 unjudged\n",
+        "\nTRIVIAL skipped   100.0 % (1/1), ",
+        "\n0 relative-time facts in the gold; 1 refused for it.\n",
+        "2 gold facts refused by the harness (no_inference 1, relative_time 1).",
+        "\nQA correct        33.3 % (1/3), ",
+        "\nQA wrong          33.3 % (1/3), ",
+        "\nQA unanswerable   33.3 % (1/3), ",
+        "\nunjudged answering: timeout 1\n",
+        "\nFLAG Topic 'home' has 3 of 4 conclusions, over 60%,",
+        "\n3 covered facts: 1 kept, 1 lost, 1 unknown.\n",
+        "\nredundancy        25.0 % (1/4), ",
+        "\n  by strings      50.0 % (2/4), ",
+        "\ncontradictions    1.00 (n 1), 0 unjudged\n",
+        "Redundancy groups: 1 of 2 conclusions.",
+        "Issues by severity: HIGH 1, MEDIUM 1.",
+    ):
+        assert wanted in text
+
+
+def test_an_instrument_that_did_not_run_has_one_line(make_info: MakeInfo) -> None:
+    window = told_window()
+    for rows, silent in (
+        (verdict_rows(window, "+"), ["coverage explicit", "quality×coverage", "set-level"]),  # noqa: RUF001
+        ([coverage_row(window, fact_of())], ["pass rate", "quality×coverage", "set-level"]),  # noqa: RUF001
+        ([batch_row(window)], ["pass rate", "coverage explicit", "quality×coverage"]),  # noqa: RUF001
+    ):
+        lines = summary_lines(make_info(), summarize(rows), PATHS)
+        assert [line[:17].rstrip() for line in lines if "not run" in line] == silent
+    only_batch = "\n".join(lines)
+    for absent in ("QA", "TRIVIAL", "decontextuality", "relative-time", "lost"):
+        assert absent not in only_batch
+
+
+def test_what_nobody_judged_is_a_dash_with_its_reason(make_info: MakeInfo) -> None:
+    window = told_window()
+    rows = [*verdict_rows(window, "?"), unjudged_coverage(window), unjudged_batch(window)]
+    lines = summary_lines(make_info(), summarize(rows), PATHS)
+    dashes = [line[:17].rstrip() for line in lines if line[17:20] == " – "]  # noqa: RUF001
+    assert dashes == [
+        "pass rate", "coverage explicit", "quality×coverage", "decontextuality",  # noqa: RUF001
+        "minimality", "molecular", "coverage implicit", "TRIVIAL skipped", "QA correct", "QA wrong",
+        "QA unanswerable", "redundancy", "contradictions",
+    ]  # fmt: skip
+    assert lines[1] == "coverage explicit – (0 facts), 0 unjudged, 1 window without gold"  # noqa: RUF001
+    assert "unjudged gold: timeout 1" in lines
+    assert "unjudged batches: timeout 1" in lines
+
+
+@pytest.mark.parametrize("width", [40, 64, 80])
+def test_figures_of_windows_are_wrapped_and_never_cut(make_info: MakeInfo, width: int) -> None:
+    windows = [told_window(window_id=f"w{number}") for number in range(3)]
+    rows = [row for window in windows for row in told_rows(window)]
+    rows.append(unjudged_coverage(told_window(window_id="w9")))
+    lines = summary_lines(make_info(), summarize(rows), PATHS, width)
+    assert max(columns(line) for line in lines[:-3]) <= width
+    text = " ".join(" ".join(lines).split())
+    assert "75.0 % (weight 22.5 of 30, 15 facts), 95 % 75.0–75.0 %, 0 unjudged, 1 window" in text  # noqa: RUF001
+
+
+def test_control_characters_of_topics_do_not_reach_the_terminal(
+    make_info: MakeInfo, hostile: str
+) -> None:
+    window = told_window(hostile)
+    [name] = [one.conclusion_id for one in window.conclusions]
+    facts = [fact_of(f"g{n}", topic=f"{hostile}{n}", category=hostile) for n in range(4)]
+    row = coverage_row(window, *facts, conclusion_topics={name: hostile})
+    lines = summary_lines(make_info(), summarize([row]), PATHS)
+    assert any(line.startswith("FLAG") for line in lines)
+    assert not {char for line in lines for char in line} & set("\x1b\x07\n\r\u202e\u2028")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from evals.policy import DEFAULT_POLICY
 from evals.premise.row import ConclusionRow
 from evals.premise.schema import Pass1, Pass2
 from evals.premise.verdict import verdict_of
@@ -107,6 +108,7 @@ def make_info() -> Callable[..., RunInfo]:
             "reasoning": "off",
             "prompt_hashes": {"premise/pass_1": "1" * 64},
             "over_inference_fails": True,
+            "coverage_policy": DEFAULT_POLICY,
             "allow_unjudged": 0.0,
             "skip_bad_records": False,
             "calibrated": False,

@@ -3,6 +3,7 @@ from typing import cast
 
 import pytest
 
+from evals.coverage.share import Share
 from evals.errors import ConfigError
 from evals.metrics import Mean, Rate
 from evals.premise.metrics import PremiseSummary
@@ -133,18 +134,33 @@ def test_a_gate_on_an_instrument_that_did_not_run_fails() -> None:
 
 
 def test_every_rate_and_mean_of_the_summary_can_be_gated() -> None:
-    assert set(gateable_metrics()) == {
-        "pass_rate",
+    assert sorted(gateable_metrics()) == [
+        "bad_timestamp_rate",
+        "bundled_rate",
+        "contradictions_per_window",
+        "coverage_explicit",
+        "coverage_implicit",
+        "coverage_unjudged_share",
         "mean_decontextuality",
         "mean_minimality",
         "mean_molecular",
-        "bundled_rate",
-        "bad_timestamp_rate",
+        "pass_rate",
+        "qa_answerable_correct_rate",
+        "qa_answerable_wrong_rate",
+        "qa_unanswerable_rate",
+        "quality_coverage",
+        "quality_coverage_implicit",
+        "redundancy_rate",
+        "set_level_unjudged_share",
+        "string_redundancy_rate",
         "token_range_rate",
+        "trivial_skipped_rate",
         "unjudged_share",
-    }
+    ]
     assert gateable_metrics()["pass_rate"] == ("premise", Rate)
     assert gateable_metrics()["mean_molecular"] == ("premise", Mean)
+    assert gateable_metrics()["quality_coverage"] == ("composite", Share)
+    assert gateable_metrics()["redundancy_rate"] == ("set_level", Rate)
 
 
 def test_figures_are_the_values_and_null_where_nothing_was_judged(
@@ -191,7 +207,7 @@ class OtherSummary(Record):
     not_a_figure: int
 
 
-class BothSummaries(Record):
+class BothSummaries(RunSummary):
     """A run of two instruments."""
 
     premise: PremiseSummary | None
@@ -205,7 +221,7 @@ def another_instrument(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     kinds = cast("dict[object, bool]", METRIC_KINDS)
     monkeypatch.setitem(kinds, Weighted, value=True)
     made = OtherSummary(coverage=Weighted(value=None, unjudged=7), not_a_figure=1)
-    monkeypatch.setitem(SUMMARIES, "other", lambda rows: made if rows else None)
+    monkeypatch.setitem(SUMMARIES, "other", lambda rows, _policy: made if rows else None)
     gateable_metrics.cache_clear()
     yield
     gateable_metrics.cache_clear()

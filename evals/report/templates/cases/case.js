@@ -23,8 +23,8 @@ function findings(row, i, win) {
     section("Time status", namesOf("time", i).length ? prose(namesOf("time", i)[0]) : none("No pass 2.")),
     labelSection(row),
     minimality(row),
-    calls(row),
-    provenance(row, win),
+    judgeAnswers(row.calls),
+    provenance(caseOrigin(row, win), row.provenance),
   );
 }
 
@@ -90,26 +90,7 @@ function minimality(row) {
     row.bundled === undefined ? null : none(`Pass 1 calls it ${row.bundled ? "bundled" : "not bundled"}.`));
 }
 
-function calls(row) {
-  const titles = ["Prompt", "From", "Model", "Tokens", "Attempts", "Request"];
-  const lines = row.calls.map(([purpose, source, served, asked, prompt, request, tokens, attempts]) =>
-    el("tr", null, [
-      purpose,
-      source,
-      served === asked ? shared.models[served] : `${shared.models[served]} (asked: ${shared.models[asked]})`,
-      tokens,
-      String(attempts),
-      el("code", { title: `prompt ${shared.hashes[prompt]}` }, request),
-    ].map((cell) => el("td", null, cell))));
-  return el("details", { class: "more" }, el("summary", null, `Judge answers (${row.calls.length})`),
-    row.calls.length
-      ? el("div", { class: "scroll" }, el("table", null, el("tr", null, titles.map((title) => el("th", { scope: "col" }, title))), lines))
-      : none("None."));
-}
-
-function provenance(row, win) {
+function caseOrigin(row, win) {
   const [model, prompt, at] = row.deriver;
-  const pairs = [["Deriver model", model], ["Deriver prompt", prompt], ["Derived at", at], ["Window hash", win.hash], ["Conversation", win.conversation ?? "–"], ...shared.provenance[row.provenance]];
-  return el("details", { class: "more" }, el("summary", null, "Provenance"),
-    el("table", null, pairs.map(([name, value]) => el("tr", null, el("th", { scope: "row" }, name), el("td", null, value)))));
+  return [["Deriver model", model], ["Deriver prompt", prompt], ["Derived at", at], ["Window hash", win.hash], ["Conversation", win.conversation ?? "–"]];
 }

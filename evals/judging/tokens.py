@@ -17,6 +17,9 @@ class TokenTotals(Record):
     cache_read_tokens: int
     cache_write_tokens: int
     output_tokens: int
+    live_input_tokens: int
+    """Of those read in full, what this run itself bought."""
+    live_output_tokens: int
     calls_without_usage: int
     """Answers whose origin states no token count: they are in no total above."""
 
@@ -40,6 +43,8 @@ def token_totals(rows: Iterable[Row]) -> TokenTotals:
         cache_read_tokens=_stated(call.cache_read_tokens for call in calls),
         cache_write_tokens=_stated(call.cache_write_tokens for call in calls),
         output_tokens=_stated(call.output_tokens for call in calls),
+        live_input_tokens=_stated(call.input_tokens for call in calls if call.source == "live"),
+        live_output_tokens=_stated(call.output_tokens for call in calls if call.source == "live"),
         calls_without_usage=sum(1 for call in calls if call.input_tokens is None),
     )
 

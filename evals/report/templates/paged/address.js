@@ -7,11 +7,11 @@ function goToFragment() {
     for (const [name, value] of new URLSearchParams(fragment.slice(1))) {
       if (Object.hasOwn(blank, name)) state[name] = value;
     }
-    if (state.verdict && !outcomeNames.includes(state.verdict)) state.verdict = "";
+    if (state[CHOICE] && !outcomeNames.includes(state[CHOICE])) state[CHOICE] = "";
   }
   page = 0;
   refresh();
-  if (fragment && !fragment.startsWith("?")) openCase(decoded(fragment));
+  if (fragment && !fragment.startsWith("?")) openItem(decoded(fragment));
 }
 
 function decoded(fragment) {
@@ -22,15 +22,15 @@ function decoded(fragment) {
   }
 }
 
-function openCase(id) {
+function openItem(id) {
   const position = shown.findIndex((i) => index.id[i] === id);
   if (position < 0) {
-    byId("status").textContent += ` There is no case ${cutTo(id, 120)} in this run.`;
+    byId("status").textContent += ` There is no ${index.one} ${cutTo(id, 120)} in this run.`;
     return;
   }
   page = Math.floor(position / index.page);
   draw();
-  const node = byId("cases").children[position % index.page].firstElementChild;
+  const node = itemList.children[position % index.page].firstElementChild;
   node.open = true;
   node.querySelector("summary").focus({ preventScroll: true });
   node.scrollIntoView();
@@ -61,7 +61,7 @@ byId("q").addEventListener("input", () => {
   waiting = setTimeout(filtersChanged, 150);
 });
 byId("unfold").addEventListener("click", () => {
-  const all = [...byId("cases").querySelectorAll(":scope > li > details")];
+  const all = [...itemList.querySelectorAll(":scope > li > details")];
   const open = all.some((node) => !node.open);
   for (const node of all) node.open = open;
 });

@@ -6,29 +6,25 @@ const index = JSON.parse(byId("index").textContent);
 const shared = JSON.parse(byId("shared").textContent);
 const total = index.id.length;
 const number = new Intl.NumberFormat("en");
-const FACETS = ["attribution", "failed", "time", "label", "reason"];
+const FACETS = Object.keys(index.facets);
+const CHOICE = index.choice; // the filter with a button for each choice
 const outcomeNames = index.outcomes.map(([name]) => name);
-const blank = { q: "", verdict: "", attribution: "", failed: "", time: "", label: "", reason: "", order: "" };
+const blank = { q: "", [CHOICE]: "", ...Object.fromEntries(FACETS.map((name) => [name, ""])), order: "" };
 let state = { ...blank };
+const itemList = document.querySelector(".items");
 let shown = [];
 let page = 0;
 
 // ---- the document's long blocks: read by line, once the whole file is there
 
-let rowLines = null;
-let windowLines = null;
-
-function linesOf(id) {
-  const block = byId(id);
-  const lines = block.textContent.split("\n");
-  block.remove();
-  return lines;
-}
+const lines = {};
 
 const loaded = new Promise((resolve) => {
   const read = () => {
-    rowLines = linesOf("rows");
-    windowLines = linesOf("windows");
+    for (const block of document.querySelectorAll('script[type="application/jsonl"]')) {
+      lines[block.id] = block.textContent.split("\n");
+      block.remove();
+    }
     resolve();
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", read);

@@ -5,6 +5,9 @@ function pattern(words, asJson) {
   return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "iu");
 }
 
+// Names of fields are no text of the item. Inside a JSON string, no bare quote stands before a colon.
+const OUR_KEYS = /"[a-z_0-9]+":/g;
+
 function searchTest(words) {
   const plain = pattern(words, false);
   const inJson = pattern(words, true);
@@ -12,14 +15,14 @@ function searchTest(words) {
     plain.test(index.text[i]) ||
     plain.test(index.id[i]) ||
     plain.test(index.peers[index.peer[i]]) ||
-    (rowLines !== null && inJson.test(rowLines[i]));
+    (lines.rows !== undefined && inJson.test(lines.rows[i]) && inJson.test(lines.rows[i].replace(OUR_KEYS, "")));
 }
 
 function tests() {
   const found = [];
-  if (state.verdict) {
-    const wanted = outcomeNames.indexOf(state.verdict);
-    found.push((i) => index.outcome[i] === wanted);
+  if (state[CHOICE]) {
+    const wanted = outcomeNames.indexOf(state[CHOICE]);
+    found.push((i) => outcomesOf(i).includes(wanted));
   }
   for (const name of FACETS) {
     if (!state[name]) continue;
@@ -31,12 +34,14 @@ function tests() {
   return found;
 }
 
+const outcomesOf = (i) => [index.outcome[i]].flat(); // one, or several at once
+
 function ordered(rows) {
   if (state.order === "trace") return rows;
-  if (!state.order) return rows.sort((a, b) => index.outcome[a] - index.outcome[b] || a - b);
+  if (!state.order) return rows.sort((a, b) => outcomesOf(a)[0] - outcomesOf(b)[0] || a - b);
   const [column, direction] = state.order.split("-");
   const sign = direction === "down" ? -1 : 1;
-  const values = index[column].map(Number.parseFloat);
+  const values = index[column].map((text) => Number.parseFloat(String(text).replace(/^[<>] /, "")));
   return rows.sort((a, b) => {
     const [x, y] = [values[a], values[b]];
     if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || a - b;
@@ -54,9 +59,9 @@ function select() {
 }
 
 function buildFilters() {
-  const box = byId("verdicts");
+  const box = document.querySelector(".choices");
   for (const [name, title, count] of [["", "All", total], ...index.outcomes]) {
-    const input = el("input", { type: "radio", name: "verdict", value: name, id: `verdict-${name || "all"}` });
+    const input = el("input", { type: "radio", name: CHOICE, value: name, id: `${CHOICE}-${name || "all"}` });
     box.append(el("label", { class: name }, input, el("span", null, title, " ", el("small", null, number.format(count)))));
   }
   for (const name of FACETS) {
@@ -77,7 +82,7 @@ const cutTo = (text, limit) => (text.length > limit ? `${text.slice(0, limit - 1
 function showFilters() {
   byId("q").value = state.q;
   byId("order").value = state.order;
-  byId(`verdict-${state.verdict || "all"}`).checked = true;
+  byId(`${CHOICE}-${state[CHOICE] || "all"}`).checked = true;
   for (const name of FACETS) {
     const field = byId(name);
     if (state[name] && ![...field.options].some((option) => option.value === state[name])) {
@@ -91,7 +96,7 @@ function showFilters() {
 function readFilters() {
   const form = byId("filters");
   const next = { ...blank, q: byId("q").value, order: byId("order").value };
-  next.verdict = form.elements.verdict.value;
+  next[CHOICE] = form.elements[CHOICE].value;
   for (const name of FACETS) next[name] = byId(name).value;
   return next;
 }

@@ -1,0 +1,1 @@
+"""The parts of the first screen of ``report.html``, one an instrument: values for its templates."""

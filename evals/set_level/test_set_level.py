@@ -1,0 +1,13 @@
+"""Evaluation: every batch of the trace, held against itself: redundancy, contradictions in time.
+
+What is found is recorded and fails nothing; a batch without an answer is ``unjudged``.
+"""
+
+from collections.abc import Callable
+
+from evals.judging.case import Row
+
+
+def test_batch(judged: Row, record_outcome: Callable[[Row], None]) -> None:
+    """The batch's conclusions are told apart, or the row says why they could not be."""
+    record_outcome(judged)
