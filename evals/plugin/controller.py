@@ -12,7 +12,8 @@ from evals.judging.case import Row
 from evals.plugin.catalog import Catalog
 from evals.plugin.html import HtmlPage
 from evals.plugin.outcomes import EXIT_HARD, EXIT_UNCALIBRATED, exit_code, status_of
-from evals.plugin.run import EvalRun, StopRunError
+from evals.plugin.preflight import StopRunError
+from evals.plugin.run import EvalRun
 from evals.report.terminal import paths_in, summary_lines
 from evals.untrusted import for_terminal
 

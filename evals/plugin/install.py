@@ -12,8 +12,8 @@ from evals.errors import EvalError
 from evals.plugin.catalog import Catalog, suites_in
 from evals.plugin.controller import Controller
 from evals.plugin.html import HtmlPage
-from evals.plugin.options import config_from
 from evals.plugin.run import EvalRun
+from evals.plugin.settings import config_from
 from evals.plugin.worker import Worker
 from evals.premise.render import load_premise_prompts
 from evals.runs.calibration import calibration_state

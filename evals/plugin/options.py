@@ -1,13 +1,8 @@
-"""The command line: its options, and the one run configuration made of them."""
+"""The options of the command line; ``evals.plugin.settings`` makes a configuration of them."""
 
-import difflib
-import os
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from evals.config import (
     DEFAULT_JUDGE_MODEL,
@@ -16,15 +11,7 @@ from evals.config import (
     RECORDINGS_DIR,
     REPORTS_DIR,
     ROOT,
-    SAMPLE_TRACE,
-    RunConfig,
-    api_key_in_environment,
-    base_url_in_environment,
-    resolve_judge_mode,
 )
-from evals.errors import ConfigError
-from evals.policy import CoveragePolicy
-from evals.runs.provenance import new_run_id
 
 GATES_INI = "eval_gates"
 GALLERY = ROOT / "calibration" / "specimens.yaml"
@@ -203,102 +190,3 @@ def _add_run_options(group: pytest.OptionGroup) -> None:
         action="store_true",
         help="policy: elements of kind OVER_INFERENCE do not fail a conclusion",
     )
-
-
-def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
-    """Return the validated run configuration.
-
-    Args:
-        config: pytest's, after parsing.
-        run_id: the controller's, on an xdist worker; None elsewhere.
-
-    Raises:
-        ConfigError: an option is out of range, or two contradict each other.
-    """
-    option = config.option
-    key = api_key_in_environment()
-    mode, why = resolve_judge_mode(option.eval_judge, has_key=key is not None)
-    if option.eval_export is not None and mode == "live":
-        raise ConfigError(
-            "--export-requests",
-            "a live run",
-            "a run that makes no calls",
-            "Add --judge recorded (and --judge-model with the model that will answer).",
-        )
-    if not option.eval_recordings.is_dir():
-        raise ConfigError(
-            "--recordings", str(option.eval_recordings), "a folder", "Name a folder, or drop it."
-        )
-    default_model = DEFAULT_JUDGE_MODEL if mode == "live" else RECORDED_JUDGE_MODEL
-    values: dict[str, Any] = {
-        "trace_paths": tuple(option.eval_traces or (_sample(config),)),
-        "trace_format": option.eval_trace_format,
-        "skip_bad_records": option.eval_skip_bad,
-        "dataset_shape": option.eval_dataset_shape,
-        "judge_mode": mode,
-        "judge_mode_why": why,
-        "judge_model": option.eval_judge_model or default_model,
-        "reasoning": option.eval_reasoning,
-        "judge_repeat": option.eval_repeat,
-        "max_in_flight": option.eval_max_in_flight,
-        "call_timeout_s": option.eval_call_timeout_s,
-        "max_attempts": option.eval_max_attempts,
-        "base_url": base_url_in_environment(),
-        "api_key": key,
-        "store_path": option.eval_store,
-        "recordings_dir": option.eval_recordings,
-        "run_id": run_id or option.eval_run_id or new_run_id(datetime.now(UTC)),
-        "reports_dir": option.eval_reports_dir,
-        "allow_unjudged": option.eval_allow_unjudged,
-        "gates": (*config.getini(GATES_INI), *option.eval_gates),
-        "require_calibration": option.eval_require_calibration,
-        "over_inference_fails": not option.eval_over_inference_passes,
-        "coverage_policy": _policy_from(option.eval_coverage_policy),
-        "export_dir": option.eval_export,
-        "gallery_path": option.eval_gallery,
-    }
-    try:
-        return RunConfig(**values)
-    except ValidationError as error:
-        raise _config_error(error) from error
-
-
-def _policy_from(settings: list[str]) -> CoveragePolicy:
-    values: dict[str, str] = {}
-    for setting in settings:
-        name, sign, value = setting.partition("=")
-        known = list(CoveragePolicy.model_fields)
-        if not sign or name.strip() not in known:
-            near = difflib.get_close_matches(name.strip(), known, n=1)
-            raise ConfigError(
-                "--coverage-policy",
-                repr(setting),
-                f"NAME=NUMBER with one of {', '.join(known)}",
-                f"Did you mean {near[0]}?" if near else "Correct the setting.",
-            )
-        if name.strip() in values:
-            raise ConfigError(
-                "--coverage-policy", f"{name.strip()} twice", "each name once", "Drop one of them."
-            )
-        values[name.strip()] = value.strip()
-    try:
-        return CoveragePolicy.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ConfigError(
-            f"--coverage-policy {first['loc'][0]}",
-            repr(first["input"]),
-            first["msg"],
-            "Correct the setting.",
-        ) from error
-
-
-def _sample(config: pytest.Config) -> Path:
-    # Relative, so that a report of the sample says the same on every machine.
-    return Path(os.path.relpath(SAMPLE_TRACE, config.invocation_params.dir))
-
-
-def _config_error(error: ValidationError) -> ConfigError:
-    first = error.errors(include_url=False)[0]
-    option = f"--{str(first['loc'][0]).replace('_', '-')}"
-    return ConfigError(option, repr(first["input"]), first["msg"], "Correct the option.")

@@ -1,6 +1,5 @@
 """One run: from the selected items to the record on disk. Knows nothing of pytest's hooks."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -11,12 +10,12 @@ from evals.config import ROOT, RunConfig
 from evals.errors import IsolationError, WrongModelError
 from evals.judging.case import Row, RunContext
 from evals.judging.engine import open_engine
-from evals.judging.exchange import export_requests
 from evals.judging.gaps import gaps_of
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
 from evals.plugin.catalog import Catalog
 from evals.plugin.pool import Pool
+from evals.plugin.preflight import largest_share, stop_without_answers
 from evals.plugin.worker import ABORTED, row_message
 from evals.premise.row import ConclusionRow
 from evals.report.cases import write_cases
@@ -27,15 +26,6 @@ from evals.runs.gates import check_gates, parse_gates
 from evals.runs.provenance import GitState, git_state
 from evals.runs.record import RunInfo, RunWriter
 from evals.runs.summary import RunSummary, rows_of, summarize
-
-
-class StopRunError(Exception):
-    """The run ends before its first test; ``code`` is the exit code, the text says why."""
-
-    def __init__(self, code: int, text: str) -> None:
-        """Take the exit code and one message for the user."""
-        super().__init__(text)
-        self.code = code
 
 
 class EvalRun:
@@ -111,7 +101,8 @@ class EvalRun:
         else:
             self._pool.submit(cases)
             self._pool.wait_all()
-            self._stop_without_answers()
+            rows = {node_id: self._pool.finished(node_id) for node_id in self._selected}
+            stop_without_answers(self.config, self._pool.engine.missing, rows)
             self._open_record()
         self._running = True
 
@@ -213,11 +204,7 @@ class EvalRun:
         A row with a verdict counts too where a part of it is missing: minimality, an answer to a
         question, topics.
         """
-        by_instrument: dict[str, list[bool]] = {}
-        for row in self.rows.values():
-            lacks = next(gaps_of(row), None) is not None
-            by_instrument.setdefault(row.instrument, []).append(lacks)
-        return max((sum(lacks) / len(lacks) for lacks in by_instrument.values()), default=None)
+        return largest_share(self.rows.values(), lambda gap: True)  # noqa: ARG005  whatever it is
 
     def _on_row(self, node_id: str, row: Row | BaseException) -> None:
         """Take a row, or the error that a case ended in; called on the pool's thread."""
@@ -278,42 +265,3 @@ class EvalRun:
             gate_expressions=self.config.gates,
             gates=() if self.summary is None else check_gates(self.gates, self.summary),
         )
-
-    def _stop_without_answers(self) -> None:
-        """Stop a recorded run whose recordings do not reach (design section 5).
-
-        Raises:
-            StopRunError: always where answers are missing beyond what --allow-unjudged allows.
-        """
-        assert self._pool is not None
-        missing = self._pool.engine.missing
-        if not missing:
-            return
-        counts = Counter(request.purpose for request in missing.values())
-        listed = ", ".join(f"{count} {purpose}" for purpose, count in sorted(counts.items()))
-        if self.config.export_dir is not None:
-            report = export_requests(missing.values(), self.config.export_dir, as_text=True)
-            text = (
-                f"Exported {len(missing)} requests ({listed}) to {report.folder}. Nothing was"
-                " judged. Have them answered, then import the answers: python -m evals.judging"
-                f" import --requests {report.folder} --results FILE. A later round may follow:"
-                " pass 2 needs pass 1."
-            )
-            raise StopRunError(0, text)
-        share = self._share_without_answers()
-        if self.config.allow_unjudged > 0 and share <= self.config.allow_unjudged:
-            return
-        text = (
-            f"Recorded mode has no answer to {len(missing)} requests ({listed}) of"
-            f" {len(self._selected)} selected cases, judge {self.config.judge_model!r}; later"
-            " rounds may need more (pass 2 needs pass 1). Nothing was judged. To judge them, set"
-            " ANTHROPIC_API_KEY; or write the requests out with --export-requests DIR, have them"
-            " answered, and import the answers with python -m evals.judging import."
-        )
-        raise StopRunError(4, text)
-
-    def _share_without_answers(self) -> float:
-        assert self._pool is not None
-        rows = [self._pool.finished(node_id) for node_id in self._selected]
-        lacking = sum(any(gap.reason == "not_recorded" for gap in gaps_of(row)) for row in rows)
-        return lacking / len(self._selected)
