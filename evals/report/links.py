@@ -34,9 +34,13 @@ def moved_to(html: str, way: str) -> str:
 
     Args:
         html: of this package: first screen or table cells.
-        way: relative path from where ``html`` stands, percent-encoded; ``.`` changes nothing.
+        way: relative path from where ``html`` stands, as the system writes it: encoded here, since
+            it can hold what would end an attribute. ``.`` changes nothing.
     """
-    return html if way == "." else _OWN_LINK.sub(lambda tag: f"{tag[1]}{way}/{tag[2]}", html)
+    if way == ".":
+        return html
+    encoded = quote(way)
+    return _OWN_LINK.sub(lambda tag: f"{tag[1]}{encoded}/{tag[2]}", html)
 
 
 def _fragment(text: str) -> str:

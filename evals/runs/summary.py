@@ -50,7 +50,7 @@ class RunSummary(Record):
     coverage: CoverageSummary | None
     """None where it holds no row of the coverage bench."""
     composite: CompositeSummary | None
-    """Quality x coverage (3.6); None where it holds no row of the coverage bench."""
+    """Quality x coverage (3.6); None where it holds no row of the one or of the other."""
 
 
 def rows_of(shape: type[RowT], rows: Sequence[Row]) -> list[RowT]:
@@ -74,8 +74,9 @@ def _coverage(rows: Sequence[Row], policy: CoveragePolicy) -> Record | None:
 
 
 def _composite(rows: Sequence[Row], policy: CoveragePolicy) -> Record | None:
-    own = rows_of(CoverageRow, rows)
-    return composite(own, rows_of(ConclusionRow, rows), policy) if own else None
+    own, conclusions = rows_of(CoverageRow, rows), rows_of(ConclusionRow, rows)
+    # Without verdicts every covered fact is unknown, and what is left would be a wrong share.
+    return composite(own, conclusions, policy) if own and conclusions else None
 
 
 SUMMARIES: dict[str, Part] = {
