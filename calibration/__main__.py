@@ -57,9 +57,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
     if value < 1:
-        raise ValueError
+        message = f"found {for_terminal(text, 40)!r}; wanted a whole number from 1"
+        raise argparse.ArgumentTypeError(message)
     return value
 
 

@@ -19,7 +19,7 @@ from calibration.audit_sheet import (
     sheet_window,
 )
 from evals.coverage.audited import AuditedGold, audited_path, read_audited
-from evals.coverage.case import peers_of
+from evals.coverage.case import peers_by_conversation, peers_of
 from evals.coverage.row import CoverageRow
 from evals.coverage.schema import GoldItem
 from evals.errors import CalibrationError
@@ -93,9 +93,10 @@ def choose_windows(
     """
     chosen: list[SheetWindow] = []
     taken: dict[str, set[str]] = defaultdict(set)
+    told_of = peers_by_conversation(windows.values())
     for row in sorted(rows, key=lambda row: (row.provenance.window_text_hash, row.window_id)):
         window = windows[row.window_id]
-        peers = peers_of(window)
+        peers = peers_of(window, told_of)
         known = taken[window.window_text_hash]
         if row.gold_source != "judge" or not row.gold or not known.isdisjoint(peers):
             continue

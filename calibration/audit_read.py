@@ -15,7 +15,7 @@ from calibration.audit_sheet import (
     window_seal,
 )
 from calibration.strict_yaml import read_yaml
-from evals.coverage.gold import NO_INFERENCE
+from evals.coverage.licence import licenses_nothing
 from evals.coverage.relative_time import relative_expressions
 from evals.coverage.schema import GoldItem
 from evals.coverage.spans import message_with
@@ -128,8 +128,7 @@ def _unfit(item: GoldItem, window: SheetWindow, place: str) -> Iterator[_Problem
     yield from _unfit_text(item.fact, f"{place}, key fact")
     if not item.category.strip():
         yield _Problem(f"{place}, key category", "blank text", "a category")
-    inference = item.licensed_inference.strip()
-    if not inference or inference == NO_INFERENCE:
+    if licenses_nothing(item.licensed_inference):
         yield _Problem(
             f"{place}, key licensed_inference",
             for_terminal(repr(item.licensed_inference), 60),

@@ -6,10 +6,10 @@ alone. The composite takes that charity back, so coverage and pass rate are neve
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from evals.coverage.row import CoverageRow, GoldFact
-from evals.coverage.schema import Importance
+from evals.coverage.schema import Importance, MatchStatus
 from evals.coverage.share import Share, WeightedFact, share_of
 from evals.coverage.weights import credit_of, weight_of
 from evals.policy import CoveragePolicy
@@ -53,18 +53,27 @@ class WindowPoint(Record):
     coverage_explicit: float | None
     """None without a matched explicit fact of a weight above 0."""
     quality_coverage: float | None
-    """As ``coverage_explicit``; None, too, where every such fact is unknown."""
+    """As ``coverage_explicit``; None, too, where any such fact is unknown."""
     facts_unknown: int
-    """Explicit facts of a weight above 0 that are in ``coverage_explicit`` alone."""
+    """Explicit facts of a weight above 0 that are unknown."""
 
 
 class CompositeSummary(Record):
     """The composite over one run."""
 
     quality_coverage: Share
-    """Over the explicit gold facts; ``unjudged`` holds unmatched and unknown ones."""
+    """Over the explicit gold facts. Where any of a weight above 0 is unknown, ``value``, ``low``
+    and ``high`` are None: what is known of the others is no estimate of it, for MISSING facts are
+    always known. ``earned``, ``weight`` and ``n`` then cover the known facts; ``unjudged`` holds
+    unmatched and unknown ones."""
+    quality_coverage_worst: Share
+    """The same with every unknown fact PARTIAL, as if all that covers it were unsound: the true
+    value is not below it. Equal to ``quality_coverage`` where nothing is unknown."""
+    quality_coverage_best: Share
+    """The same with every unknown fact COVERED: the true value is not above it."""
     quality_coverage_implicit: Share
-    """Over those that require an inference (3.2): reported, not the deriver's score."""
+    """As ``quality_coverage``, over the facts that require an inference (3.2): reported, not the
+    deriver's score."""
     facts_covered: int
     """COVERED by matching, of any importance: the sum of the next three."""
     facts_kept: int
@@ -72,7 +81,7 @@ class CompositeSummary(Record):
     facts_lost: int
     """By unsound conclusions alone: ``lost_facts``."""
     facts_unknown: int
-    """By no sound conclusion, and at least one has no verdict: in no share."""
+    """By no sound conclusion, and at least one has no verdict."""
     lost_facts: tuple[LostFact, ...]
     """By window and gold id, heaviest importance first within a window."""
     points: tuple[WindowPoint, ...]
@@ -87,12 +96,14 @@ def composite(
     """Return quality x coverage over one run; the order of the rows does not matter.
 
     A COVERED fact stays COVERED where any conclusion that covers it is sound. It is PARTIAL where
-    all of them are unsound, and unknown, out of the shares, where none is sound and one or more has
-    no verdict: unjudged, or without a row because the premise suite did not run it. A PARTIAL fact
-    stays PARTIAL whatever its verdicts: that is the least the specification takes a fact down to.
+    all of them are unsound, and unknown where none is sound and one or more has no verdict:
+    unjudged, or without a row because the premise suite did not run it. A PARTIAL fact stays
+    PARTIAL whatever its verdicts: that is the least the specification takes a fact down to.
 
-    Since unknown facts leave the denominator, ``quality_coverage`` can lie above coverage where
-    there are any.
+    Only COVERED facts can be unknown. A share without them would leave MISSING ones in its
+    denominator, and could fall below anything that the missing verdicts can bring. So
+    ``quality_coverage`` is no number where a fact of a weight above 0 is unknown, and
+    ``quality_coverage_worst`` and ``quality_coverage_best`` bound it.
     """
     verdicts = {
         (row.provenance.window_id, row.conclusion_id): row
@@ -102,11 +113,12 @@ def composite(
     windows = [_JudgedWindow(row, verdicts) for row in coverage_rows]
     facts = [fact for window in windows for fact in window.facts or ()]
     covered = [item.status for item in facts if item.fact.status == "COVERED"]
+    explicit = _bounded(windows, policy, implicit=False)
     return CompositeSummary(
-        quality_coverage=share_of(window.quality(policy, implicit=False) for window in windows),
-        quality_coverage_implicit=share_of(
-            window.quality(policy, implicit=True) for window in windows
-        ),
+        quality_coverage=explicit.share,
+        quality_coverage_worst=explicit.worst,
+        quality_coverage_best=explicit.best,
+        quality_coverage_implicit=_bounded(windows, policy, implicit=True).share,
         facts_covered=len(covered),
         facts_kept=covered.count("COVERED"),
         facts_lost=covered.count("PARTIAL"),
@@ -139,10 +151,10 @@ class _JudgedFact:
             return "COVERED"
         return "PARTIAL" if len(self.judged) == len(self.fact.covering) else "UNKNOWN"
 
-    def quality(self, policy: CoveragePolicy) -> WeightedFact:
+    def quality(self, policy: CoveragePolicy, unknown_as: MatchStatus | None) -> WeightedFact:
         status = self.status
-        credit = None if status == "UNKNOWN" else credit_of(status, policy)
-        return weight_of(self.fact.importance, policy), credit
+        known = unknown_as if status == "UNKNOWN" else status
+        return weight_of(self.fact.importance, policy), credit_of(known, policy)
 
     def coverage(self, policy: CoveragePolicy) -> WeightedFact:
         return weight_of(self.fact.importance, policy), credit_of(self.fact.status, policy)
@@ -163,9 +175,11 @@ class _JudgedWindow:
             else [_JudgedFact(row.window_id, fact, verdicts) for fact in row.gold]
         )
 
-    def quality(self, policy: CoveragePolicy, *, implicit: bool) -> list[WeightedFact] | None:
+    def quality(
+        self, policy: CoveragePolicy, unknown_as: MatchStatus | None, *, implicit: bool
+    ) -> list[WeightedFact] | None:
         facts = self._split(implicit=implicit)
-        return None if facts is None else [fact.quality(policy) for fact in facts]
+        return None if facts is None else [fact.quality(policy, unknown_as) for fact in facts]
 
     def coverage(self, policy: CoveragePolicy) -> list[WeightedFact] | None:
         facts = self._split(implicit=False)
@@ -175,6 +189,33 @@ class _JudgedWindow:
         if self.facts is None:
             return None
         return [fact for fact in self.facts if fact.fact.requires_inference is implicit]
+
+
+class _Bounded(NamedTuple):
+    share: Share
+    """Without a value where any weighted fact is unknown."""
+    worst: Share
+    best: Share
+
+    @property
+    def unknown(self) -> int:
+        return self.best.n - self.share.n
+
+
+def _bounded(
+    windows: Sequence[_JudgedWindow | None], policy: CoveragePolicy, *, implicit: bool
+) -> _Bounded:
+    def with_unknown_as(status: MatchStatus | None) -> Share:
+        return share_of(
+            None if window is None else window.quality(policy, status, implicit=implicit)
+            for window in windows
+        )
+
+    found = _Bounded(with_unknown_as(None), with_unknown_as("PARTIAL"), with_unknown_as("COVERED"))
+    if not found.unknown:
+        return found
+    no_number = {"value": None, "low": None, "high": None}
+    return found._replace(share=found.share.model_copy(update=no_number))
 
 
 def _lost_facts(judged: Iterable[_JudgedFact], policy: CoveragePolicy) -> tuple[LostFact, ...]:
@@ -233,13 +274,13 @@ def _point(
 ) -> WindowPoint:
     sound = [row.verdict.sound for row in conclusions if row.verdict is not None]
     coverage = share_of([None if window is None else window.coverage(policy)])
-    quality = share_of([None if window is None else window.quality(policy, implicit=False)])
+    quality = _bounded([window], policy, implicit=False)
     return WindowPoint(
         window_id=window_id,
         pass_rate=sum(sound) / len(sound) if sound else None,
         conclusions_judged=len(sound),
         conclusions_unjudged=len(conclusions) - len(sound),
         coverage_explicit=coverage.value,
-        quality_coverage=quality.value,
-        facts_unknown=coverage.n - quality.n,
+        quality_coverage=quality.share.value,
+        facts_unknown=quality.unknown,
     )

@@ -112,6 +112,11 @@ def test_a_fact_counts_by_the_verdicts_of_what_covers_it(
 ) -> None:
     summary = of([fact("g1", status, covering)])
     quality = summary.quality_coverage
+    unknown = kept_lost_unknown[2]
+    worst, best = summary.quality_coverage_worst, summary.quality_coverage_best
+    wanted = (0.5, 1) if unknown else (quality.value, quality.value)
+    assert (worst.value, best.value) == wanted
+    assert (worst.unjudged, best.unjudged) == (quality.unjudged - unknown,) * 2
     assert (quality.earned, quality.weight) == (earned, weight)
     assert quality.value == (earned if weight else None)
     assert quality.unjudged == (0 if weight else 1)
@@ -133,8 +138,14 @@ MIXED = (
 
 def test_weights_and_the_split_worked_by_hand() -> None:
     summary = of(MIXED)
-    assert summary.quality_coverage.value == pytest.approx((4 + 1 + 0 + 1) / (4 + 2 + 1 + 2))
-    assert (summary.quality_coverage.n, summary.quality_coverage.unjudged) == (4, 1)
+    known = summary.quality_coverage
+    assert (known.value, known.low, known.high) == (None, None, None)  # g3 is unknown
+    assert (known.earned, known.weight) == (4 + 1 + 0 + 1, 4 + 2 + 1 + 2)
+    assert (known.n, known.unjudged) == (4, 1)
+    worst, best = summary.quality_coverage_worst, summary.quality_coverage_best
+    assert worst.value == pytest.approx((4 + 1 + 1 + 0 + 1) / (4 + 2 + 2 + 1 + 2))
+    assert best.value == pytest.approx((4 + 1 + 2 + 0 + 1) / (4 + 2 + 2 + 1 + 2))
+    assert (worst.n, worst.unjudged, best.n, best.unjudged) == (5, 0, 5, 0)
     assert summary.quality_coverage_implicit.value == 0.5
     assert (summary.facts_covered, summary.facts_kept) == (6, 1)
     assert (summary.facts_lost, summary.facts_unknown) == (4, 1)
@@ -176,7 +187,7 @@ def test_points_hold_both_figures_of_each_window_or_none() -> None:
     first = by_window["w1"]
     assert (first.pass_rate, first.conclusions_judged, first.conclusions_unjudged) == (0.5, 4, 1)
     assert first.coverage_explicit == pytest.approx((4 + 2 + 2 + 0 + 2) / (4 + 2 + 2 + 1 + 2))
-    assert first.quality_coverage == pytest.approx(6 / 9)
+    assert first.quality_coverage is None
     assert first.facts_unknown == 1
     # A conclusion of another window never vouches for this one's facts, same id or not.
     second = by_window["w2"]
@@ -206,13 +217,14 @@ def test_nothing_is_no_number(gold: Sequence[GoldFact] | None) -> None:
 
 def test_the_order_of_rows_does_not_matter() -> None:
     def gold_of(number: int) -> list[GoldFact]:
-        covering = "c" if number % 3 else "d"
+        covering = "c" if number % 3 else "c d"
         return [fact("g1", "COVERED", covering, importance="CRITICAL"), fact("g2", "PARTIAL", "c")]
 
     rows: list[CoverageRow] = [coverage_row(window(f"w{n}"), gold_of(n)) for n in range(12)]
     conclusions = [conclusion("c", SOUND if n % 2 else UNSOUND, f"w{n}") for n in range(12)]
     in_order = composite(rows, conclusions, POLICY)
-    assert in_order.quality_coverage.low is not None
+    assert in_order.quality_coverage_worst.low is not None
+    assert 0 < in_order.facts_unknown < in_order.facts_covered
     assert 0 < in_order.facts_lost < in_order.facts_covered
     shuffle = random.Random(7)
     for _ in range(5):
@@ -230,3 +242,84 @@ def test_quality_never_exceeds_coverage_where_every_verdict_is_known() -> None:
         assert point.quality_coverage is not None
         assert point.coverage_explicit is not None
         assert point.quality_coverage <= point.coverage_explicit
+
+
+def judged_at_random(rng: random.Random) -> tuple[list[CoverageRow], list[ConclusionRow]]:
+    names = [f"c{number}" for number in range(5)]
+    rows, conclusions = [], []
+    for window_id in ("w1", "w2", "w3"):
+        gold = []
+        for number in range(6):
+            status = rng.choice(["COVERED", "COVERED", "PARTIAL", "MISSING", None])
+            covering = rng.sample(names, rng.randint(1, 2))
+            gold.append(
+                fact(
+                    f"g{number}",
+                    status,
+                    " ".join(covering) if status in {"COVERED", "PARTIAL"} else "",
+                    importance=rng.choice(["CRITICAL", "IMPORTANT", "MINOR", "TRIVIAL"]),
+                    requires_inference=rng.random() < 0.2,
+                )
+            )
+        rows.append(coverage_row(window(window_id), gold))
+        conclusions += [conclusion(n, rng.choice([SOUND, UNSOUND]), window_id) for n in names]
+    return rows, conclusions
+
+
+def test_the_bounds_hold_what_the_missing_verdicts_would_have_brought() -> None:
+    rng = random.Random(17)
+    bounded = 0
+    for _ in range(60):
+        rows, conclusions = judged_at_random(rng)
+        policy = CoveragePolicy(partial_credit=rng.choice([0, 0.3, 0.5, 1]))
+        true = composite(rows, conclusions, policy)
+        # Nothing is unknown, so the three are one.
+        assert true.quality_coverage_worst == true.quality_coverage
+        assert true.quality_coverage_best == true.quality_coverage
+        value = true.quality_coverage.value
+        assert value is not None
+        kept = [row for row in conclusions if rng.random() < 0.7]
+        found = composite(rows, kept, policy)
+        worst, best = found.quality_coverage_worst, found.quality_coverage_best
+        assert worst.value is not None
+        assert best.value is not None
+        assert worst.value <= value + 1e-12
+        assert value <= best.value + 1e-12
+        assert (worst.n, worst.weight) == (best.n, best.weight)
+        assert worst.n == true.quality_coverage.n
+        unknown = best.n - found.quality_coverage.n
+        shown = found.quality_coverage
+        assert (shown.value is None, shown.low is None) == (unknown > 0, unknown > 0)
+        bounded += unknown > 0
+    assert 30 < bounded < 60
+
+
+def test_without_any_verdict_the_bounds_are_coverage_and_all_partial() -> None:
+    gold = [*MIXED, fact("g11", "PARTIAL", "s1", importance="IMPORTANT"), fact("g12", None)]
+    summary = composite([coverage_row(window("w1"), gold)], [], POLICY)
+    weights = 4 + 2 + 2 + 1 + 2 + 2
+    worst, best = summary.quality_coverage_worst, summary.quality_coverage_best
+    assert best.value == pytest.approx((4 + 2 + 2 + 0 + 2 + 1) / weights)
+    assert worst.value == pytest.approx((2 + 1 + 1 + 0 + 1 + 1) / weights)
+    assert (worst.unjudged, best.unjudged) == (1, 1)  # g12: matching is unjudged
+    assert best.value == summary.points[0].coverage_explicit
+    assert summary.quality_coverage.value is None
+    assert (summary.points[0].quality_coverage, summary.points[0].facts_unknown) == (None, 4)
+
+
+def test_an_unknown_fact_without_weight_takes_no_number_away() -> None:
+    summary = of([fact("g1", "COVERED", "s1"), fact("g2", "COVERED", "u1", importance="TRIVIAL")])
+    assert summary.facts_unknown == 1
+    assert summary.quality_coverage.value == 1
+    assert summary.quality_coverage_worst == summary.quality_coverage
+
+
+def test_the_implicit_share_is_no_number_where_a_fact_of_its_own_is_unknown() -> None:
+    implicit = fact("g1", "COVERED", "u1", requires_inference=True)
+    summary = of([implicit, fact("g2", "COVERED", "s1")])
+    assert summary.quality_coverage.value == 1
+    known = of([implicit.model_copy(update={"covering": ("s1",)})])
+    assert known.quality_coverage_implicit.value == 1
+    both = of([implicit, implicit.model_copy(update={"gold_id": "g3", "covering": ("s1",)})])
+    assert both.quality_coverage_implicit.value is None
+    assert both.quality_coverage_implicit.unjudged == 1

@@ -1,8 +1,9 @@
 """The coverage bench's test case: one window with the peers that it is asked about."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +21,12 @@ from evals.judging.window_text import message_lines
 from evals.records import Window
 from evals.untrusted import for_id
 
+_LOG = logging.getLogger(__name__)
+
 AUDITED_GOLD_DIR = ROOT / "calibration" / "gold"
 """Gold that a person has corrected, one file a window text (3.7); used in the judge's place."""
+ASSISTANTS = frozenset({"assistant", "ai", "bot", "chatbot", "model", "system"})
+"""Peer ids, case folded, that are a role and no person: nothing is asked about them."""
 
 
 # Compared and hashed by identity: pytest hashes parameters, and a window can be long.
@@ -60,10 +65,11 @@ def coverage_cases(
 ) -> tuple[CoverageCase, ...]:
     """Return one case a window that has a peer to ask about, in the order of the windows.
 
-    A window without conclusions counts too: everything it holds was missed.
+    A window without conclusions counts too: everything it holds was missed. How many windows have
+    nobody to ask about is logged.
 
     Args:
-        windows: of all traces of the run.
+        windows: of all traces of the run: see ``peers_by_conversation``.
         prompts: the run's.
         audited_dir: where gold corrected by a person lies.
 
@@ -71,6 +77,8 @@ def coverage_cases(
         TraceError: two windows come to the same case id, as when a trace is given twice.
         CalibrationError: a file of audited gold cannot be read.
     """
+    windows = tuple(windows)
+    told_of = peers_by_conversation(windows)
     cases = tuple(
         CoverageCase(
             window=window,
@@ -79,8 +87,10 @@ def coverage_cases(
             audited=audited_gold(window.window_text_hash, audited_dir, peers),
         )
         for window in windows
-        if (peers := peers_of(window))
+        if (peers := peers_of(window, told_of))
     )
+    if len(cases) < len(windows):
+        _LOG.info("%d windows without a peer to ask about: no case", len(windows) - len(cases))
     counted = Counter(case.case_id for case in cases)
     doubled = [case_id for case_id, count in counted.items() if count > 1]
     if doubled:
@@ -93,10 +103,44 @@ def coverage_cases(
     return cases
 
 
-def peers_of(window: Window) -> tuple[str, ...]:
-    """Return whom a window is judged about: the deriver's peer, then its conclusions' peers.
+def peers_by_conversation(windows: Iterable[Window]) -> dict[str | None, tuple[str, ...]]:
+    """Return whom the conclusions of each conversation are about, sorted.
 
-    Nobody else who speaks in it, so never an assistant that no conclusion is about.
+    Args:
+        windows: all of the run, so that a window's peers do not hang on its own conclusions.
+
+    Returns:
+        conversation id -> peers, over all its windows; under None the peers of those windows that
+        name neither a conversation nor a peer.
     """
-    named = [] if window.peer_id is None else [window.peer_id]
-    return tuple(dict.fromkeys([*named, *(item.peer_id for item in window.conclusions)]))
+    told_of: dict[str | None, set[str]] = defaultdict(set)
+    for window in windows:
+        if window.conversation_id is not None or window.peer_id is None:
+            told_of[window.conversation_id].update(item.peer_id for item in window.conclusions)
+    return {conversation: tuple(sorted(peers)) for conversation, peers in told_of.items()}
+
+
+def peers_of(
+    window: Window, told_of: Mapping[str | None, tuple[str, ...]] | None = None
+) -> tuple[str, ...]:
+    """Return whom a window is judged about.
+
+    That is the deriver's peer and then its conclusions' peers; where the deriver ran for no one
+    peer, everybody whom a conclusion of the conversation is about: were it this window's own
+    conclusions alone, to mint nothing about a peer would take that peer's facts out of the gold. A
+    peer whom no conclusion of the whole conversation is about is still not seen.
+
+    Nobody else who speaks in it, and never an assistant: traces state no roles, so what can be told
+    of one is its name (``ASSISTANTS``) and that no conclusion is about it.
+
+    Args:
+        window: the window.
+        told_of: ``peers_by_conversation`` of the run; without it the window stands alone.
+    """
+    if window.peer_id is None:
+        known = peers_by_conversation([window]) if told_of is None else told_of
+        named = known[window.conversation_id]
+    else:
+        own = (item.peer_id for item in window.conclusions)
+        named = tuple(dict.fromkeys([window.peer_id, *own]))
+    return tuple(peer for peer in named if peer.casefold() not in ASSISTANTS)

@@ -8,7 +8,7 @@ from evals.coverage.relative_time import relative_expressions
 from evals.coverage.render import gold_request
 from evals.coverage.row import DroppedFact, GoldFact
 from evals.coverage.schema import GoldAnswer, GoldItem
-from evals.coverage.spans import message_with
+from evals.coverage.spans import message_with, plain_form
 from evals.errors import InvalidOutputError
 from evals.judging.asking import CallLog, answer_place
 from evals.judging.request import JudgeSettings
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 NO_INFERENCE = "NONE"
 """What ``licensed_inference`` says where the fact licenses nothing."""
 
-DropReason = Literal["span_not_found", "no_inference", "relative_time", "unknown_peer"]
+DropReason = Literal[
+    "span_not_found", "no_inference", "relative_time", "unknown_peer", "repeated", "too_long"
+]
+MOST_FACT_CHARS = 1_000
+"""An atomic fact has a tenth of it; a message quoted whole is none, and costs minutes to check."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,13 @@ def _filtered(
 ) -> Gold:
     facts: list[GoldFact] = []
     dropped: list[DroppedFact] = []
+    kept_as: dict[tuple[str, str], str] = {}
     for item in items:
         message_id = message_with(item.source_span, case.window.messages)
+        same = (item.peer_id, plain_form(item.fact).casefold().rstrip(" ."))
         refusal = _refusal(item, case.peers, message_id)
+        if refusal is None and same in kept_as:
+            refusal = "repeated", f"the same as {kept_as[same]}"
         if refusal is not None:
             reason, detail = refusal
             dropped.append(
@@ -74,6 +82,7 @@ def _filtered(
             )
             continue
         assert message_id is not None
+        kept_as[same] = f"g{len(facts) + 1}"
         facts.append(
             GoldFact(
                 **item.model_dump(),
@@ -95,7 +104,9 @@ def _refusal(
     if item.peer_id not in peers:
         return "unknown_peer", f"about {item.peer_id!r}, not one of {', '.join(map(repr, peers))}"
     if message_id is None:
-        return "span_not_found", "the span is in no message of the window"
+        return "span_not_found", "the span is in no message of the window, or too short to tell"
+    if len(item.fact) > MOST_FACT_CHARS:
+        return "too_long", f"{len(item.fact)} characters, at most {MOST_FACT_CHARS}"
     found = relative_expressions(item.fact)
     if found:
         return "relative_time", ", ".join(map(repr, found))

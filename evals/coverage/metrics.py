@@ -6,7 +6,7 @@ from evals.coverage.relative_time import relative_expressions
 from evals.coverage.row import CoverageRow, GoldFact, Question
 from evals.coverage.schema import AnswerGrade, Importance
 from evals.coverage.share import Share, share_of
-from evals.coverage.topic_skew import TopicFlag, topic_flags, topic_groups
+from evals.coverage.topic_skew import TopicFlag, flags_of_window, topic_groups
 from evals.coverage.weights import credit_of, weight_of
 from evals.judging.tokens import TokenTotals, token_totals
 from evals.metrics import Histogram, Rate, histogram_of, rate_of
@@ -45,22 +45,31 @@ class CoverageSummary(Record):
     coverage_by_importance: dict[str, Share]
     """Explicit facts of CRITICAL, IMPORTANT and MINOR importance."""
     trivial_skipped_rate: Rate
-    """TRIVIAL facts MISSING over TRIVIAL facts matched: high is good (the silence principle)."""
+    """TRIVIAL facts MISSING over TRIVIAL facts matched: high is good (the silence principle). Its
+    ``unjudged`` counts facts; windows without gold have none, and are
+    ``gold_by_importance.unjudged``."""
     questions: int
     dropped_questions: int
     """Questions that the harness refused: in no rate."""
+    windows_without_questions: int
+    """Windows whose question generation is unjudged: nothing of them is in a QA rate, nor in its
+    ``unjudged``, which counts questions."""
     qa_answerable_correct_rate: Rate
     """The three shares of graded questions; those whose answer or comparison is unjudged are left
-    out. Windows whose gold is unjudged count here too: the QA path does not rest on gold."""
+    out and are ``unjudged``. Windows without questions are in neither: see
+    ``windows_without_questions``. Windows whose gold is unjudged count here too: the QA path
+    does not rest on gold."""
     qa_answerable_wrong_rate: Rate
     """On-topic and misleading: these conclusions go to the labelling queue (3.4)."""
     qa_unanswerable_rate: Rate
     gold_topics: Histogram
     """Topics of the facts that ``coverage_explicit`` counts: what the deriver should have caught;
-    n counts windows."""
+    n counts windows. Each window has a vocabulary of its own, so that one subject can stand under
+    two names."""
     conclusion_topics: Histogram
+    """Topics of the conclusions; as ``gold_topics``."""
     topic_flags: tuple[TopicFlag, ...]
-    """Topic skew over the whole run (3.5)."""
+    """Topic skew of each window (3.5), by window id: topics of two windows cannot be compared."""
     coverage_unjudged_share: Rate
     """Windows without coverage, since gold or matching is unjudged, over windows."""
     unjudged_by_reason: dict[str, int]
@@ -114,12 +123,19 @@ def coverage_summary(rows: Sequence[CoverageRow], policy: CoveragePolicy) -> Cov
         ),
         questions=len(questions),
         dropped_questions=sum(row.dropped_questions for row in rows),
+        windows_without_questions=sum(row.questions is None for row in rows),
         qa_answerable_correct_rate=_grade_rate(questions, "ANSWERABLE_CORRECT"),
         qa_answerable_wrong_rate=_grade_rate(questions, "ANSWERABLE_WRONG"),
         qa_unanswerable_rate=_grade_rate(questions, "UNANSWERABLE"),
         gold_topics=gold_topics,
         conclusion_topics=found_topics,
-        topic_flags=topic_flags(gold_topics.counts, found_topics.counts, policy),
+        topic_flags=tuple(
+            flag
+            for row, group in sorted(
+                zip(rows, groups, strict=True), key=lambda pair: pair[0].window_id
+            )
+            for flag in flags_of_window(row.window_id, group, policy)
+        ),
         coverage_unjudged_share=rate_of(row.unjudged is not None for row in rows),
         unjudged_by_reason=_by_reason(row.unjudged for row in rows),
         unjudged_by_step={

@@ -20,6 +20,7 @@ from evals.coverage.qa_render import (
     question_generation_request,
     source_lines,
 )
+from evals.coverage.question_filters import is_yes_or_no, quotes_source
 from evals.coverage.row import Question
 from evals.coverage.same_answer import gives_away, same_answer, words_of
 from evals.coverage.schema import (
@@ -35,8 +36,6 @@ from evals.judging.asking import Answered, CallLog, answer_place, check_names
 from evals.judging.request import JudgeSettings
 from evals.records import Message, Unjudged, Window
 from evals.untrusted import for_terminal
-
-_YES_OR_NO = (("yes",), ("no",))
 
 
 class QaCase(Protocol):
@@ -108,15 +107,17 @@ def sourced_questions(
     """Return the questions that can measure something, and how many cannot.
 
     Dropped: a source span that is in no message, an answer that is yes or no or stands in its own
-    question, and a question that was asked before it.
+    question, a question that quotes the window, and a question that was asked before it.
     """
     kept: list[SourcedQuestion] = []
     seen: set[tuple[str, ...]] = set()
     for item in answer.questions:
         message_id = message_with(item.source_span, messages)
         words = words_of(item.question)
-        weak = words_of(item.gold_answer) in _YES_OR_NO or gives_away(
-            item.question, item.gold_answer
+        weak = (
+            is_yes_or_no(item.gold_answer)
+            or gives_away(item.question, item.gold_answer)
+            or quotes_source(item.question, item.source_span, messages)
         )
         if message_id is None or weak or words in seen:
             continue
@@ -137,7 +138,9 @@ async def _ask_generation(
     case: QaCase, log: CallLog, settings: JudgeSettings
 ) -> tuple[tuple[SourcedQuestion, ...], int]:
     messages = case.window.messages
-    request = question_generation_request(case.peers, messages, settings, case.prompts)
+    request = question_generation_request(
+        case.case_id, case.peers, messages, settings, case.prompts
+    )
     answered = await log.ask(request, QuestionAnswer)
     items = answered.answer.questions
     if len(items) > MAX_QUESTIONS:
@@ -179,10 +182,11 @@ async def _ask_answer(
     settings: JudgeSettings,
 ) -> WrittenAnswer:
     conclusions = case.window.conclusions
-    request = answering_request(question.question, conclusions, settings, case.prompts)
+    where = f"{case.case_id}, question {question.question_id}"
+    request = answering_request(where, question.question, conclusions, settings, case.prompts)
     others = [item for item in asked if item is not question]
     guard = answering_guard(
-        f"{case.case_id}, question {question.question_id}",
+        where,
         question.question,
         conclusions,
         answering_forbidden(question, others, window_lines),

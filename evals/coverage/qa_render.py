@@ -13,7 +13,7 @@ from evals.coverage.calls import (
     QUESTION_GENERATION_PURPOSE,
 )
 from evals.coverage.prompts import CoveragePrompts
-from evals.coverage.render import THINKING_TOKENS
+from evals.coverage.render import THINKING_TOKENS, user_text
 from evals.coverage.schema import ComparisonAnswer, QuestionAnswer, WrittenAnswer
 from evals.judging.isolation import ForbiddenText, Guard, strings_of
 from evals.judging.request import JudgeRequest, JudgeSettings
@@ -59,12 +59,17 @@ class AnswerPair:
 
 
 def question_generation_request(
+    where: str,
     peers: Sequence[str],
     messages: Sequence[Message],
     settings: JudgeSettings,
     prompts: CoveragePrompts,
 ) -> JudgeRequest:
-    """Return the request for questions about ``peers`` that the window answers."""
+    """Return the request for questions about ``peers`` that the window answers.
+
+    Raises:
+        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``; ``where`` names the case.
+    """
     values = {
         "peers": for_prompt(list(peers)),
         "most_questions": for_prompt(MAX_QUESTIONS),
@@ -74,13 +79,14 @@ def question_generation_request(
         purpose=QUESTION_GENERATION_PURPOSE,
         settings=settings,
         prompt=prompts.question_generation,
-        user=prompts.question_generation.render(values),
+        user=user_text(where, prompts.question_generation, values),
         answer_schema=_GENERATION_SCHEMA,
         max_tokens=_limit(QUESTION_GENERATION_MAX_TOKENS, settings),
     )
 
 
 def answering_request(
+    where: str,
     question: str,
     conclusions: Sequence[Conclusion],
     settings: JudgeSettings,
@@ -89,6 +95,9 @@ def answering_request(
     """Return the request for one answer: takes the question's text, so that no key comes near it.
 
     Not yet guarded: see ``answering_guard``.
+
+    Raises:
+        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``; ``where`` names case and question.
     """
     notes = json_lines({"id": item.conclusion_id, "text": item.text} for item in conclusions)
     values = {"conclusions": notes, "question": for_prompt(question)}
@@ -96,7 +105,7 @@ def answering_request(
         purpose=ANSWERING_PURPOSE,
         settings=settings,
         prompt=prompts.answering,
-        user=prompts.answering.render(values),
+        user=user_text(where, prompts.answering, values),
         answer_schema=_ANSWERING_SCHEMA,
         max_tokens=_limit(ANSWERING_MAX_TOKENS, settings),
     )

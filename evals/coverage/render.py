@@ -3,7 +3,7 @@
 Everything that strangers wrote goes in as JSON between tags (``evals.untrusted.for_prompt``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evals.coverage.calls import GOLD_PURPOSE, MATCHING_PURPOSE, TOPICS_PURPOSE
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 MOST_FACTS = 80
 """Gold facts of one window. Ordinary windows hold 5 to 40; the bound keeps the answer, and the
 matching of it, within what one request may write. The judge keeps the most important ones."""
+
+REQUEST_LIMIT_CHARS = 150_000
+"""Instructions and user text of one request. Chinese and Japanese come to about one token a
+character, so that this fits a context of 200,000 tokens with the answer in any language."""
 
 # Token limits bound what a runaway answer can cost. With the thinking allowance no request goes
 # over 21,333, the most that the API's client lets one answer without streaming have.
@@ -45,7 +49,11 @@ _TOPICS_SCHEMA = schema_of(TopicAnswer)
 
 
 def gold_request(case: "CoverageCase", settings: JudgeSettings) -> JudgeRequest:
-    """Return the request for the gold of a window: it sees the peers and the window alone."""
+    """Return the request for the gold of a window: it sees the peers and the window alone.
+
+    Raises:
+        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``.
+    """
     values = {
         "peers": json_lines(case.peers),
         "most_facts": for_prompt(MOST_FACTS),
@@ -55,7 +63,7 @@ def gold_request(case: "CoverageCase", settings: JudgeSettings) -> JudgeRequest:
         purpose=GOLD_PURPOSE,
         settings=settings,
         prompt=case.prompts.gold,
-        user=case.prompts.gold.render(values),
+        user=user_text(case.case_id, case.prompts.gold, values),
         answer_schema=_GOLD_SCHEMA,
         max_tokens=_limit(case.case_id, MOST_ANSWER_TOKENS, settings),
     )
@@ -71,7 +79,7 @@ def matching_request(
     """Return the request that looks for gold facts in conclusions; it does not see the window.
 
     Raises:
-        TooLargeError: the answer would not fit; ``where`` names the case.
+        TooLargeError: the request or its answer would not fit; ``where`` names the case.
     """
     values = {
         "gold": json_lines(
@@ -87,7 +95,7 @@ def matching_request(
         purpose=MATCHING_PURPOSE,
         settings=settings,
         prompt=prompt,
-        user=prompt.render(values),
+        user=user_text(where, prompt, values),
         answer_schema=_MATCHING_SCHEMA,
         max_tokens=_limit(where, wanted, settings),
     )
@@ -101,7 +109,7 @@ def topics_request(
     One list for both, so that both get one vocabulary (3.5).
 
     Raises:
-        TooLargeError: the answer would not fit; ``where`` names the case.
+        TooLargeError: the request or its answer would not fit; ``where`` names the case.
     """
     listed = list(items)
     lines = json_lines({"item_id": item_id, "text": text} for item_id, text in listed)
@@ -110,10 +118,33 @@ def topics_request(
         purpose=TOPICS_PURPOSE,
         settings=settings,
         prompt=prompt,
-        user=prompt.render({"statements": lines}),
+        user=user_text(where, prompt, {"statements": lines}),
         answer_schema=_TOPICS_SCHEMA,
         max_tokens=_limit(where, wanted, settings),
     )
+
+
+def user_text(where: str, prompt: Prompt, values: Mapping[str, str]) -> str:
+    """Return the user text of a request, whole.
+
+    Args:
+        where: the case, for the message.
+        prompt: to fill in.
+        values: what its template is given.
+
+    Raises:
+        TooLargeError: with the instructions it is longer than ``REQUEST_LIMIT_CHARS``.
+    """
+    user = prompt.render(values)
+    size = len(prompt.system) + len(user)
+    if size > REQUEST_LIMIT_CHARS:
+        raise TooLargeError(
+            where,
+            f"a request of {size:,} characters ({prompt.name})",
+            f"at most {REQUEST_LIMIT_CHARS:,} characters",
+            "Nothing was sent and nothing cut. Run the deriver over smaller windows.",
+        )
+    return user
 
 
 def _limit(where: str, answer_tokens: int, settings: JudgeSettings) -> int:

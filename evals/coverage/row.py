@@ -34,7 +34,9 @@ class DroppedFact(Record):
 
     fact: str
     source_span: str
-    reason: Literal["span_not_found", "no_inference", "relative_time", "unknown_peer"]
+    reason: Literal[
+        "span_not_found", "no_inference", "relative_time", "unknown_peer", "repeated", "too_long"
+    ]
     detail: str
 
 

@@ -14,7 +14,8 @@ class Share(Record):
     """A weighted share of facts, with its 95 % interval."""
 
     value: float | None
-    """``earned / weight``, 0 to 1; None at weight 0."""
+    """``earned / weight``, 0 to 1; None at weight 0, and where the facts without a verdict make
+    it no estimate (``evals.composite``)."""
     earned: float
     """Sum of weight times credit over judged facts."""
     weight: float
@@ -30,7 +31,7 @@ class Share(Record):
     had is not known, so they are in none of the other counts."""
     low: float | None
     """Percentile bootstrap over windows, whose facts share their calls and so stand or fall
-    together (Efron 1979); None below two windows."""
+    together (Efron 1979); None below two windows, and where ``value`` is."""
     high: float | None
 
 

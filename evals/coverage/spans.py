@@ -13,6 +13,10 @@ _PLAIN_MARKS = str.maketrans(
 )
 
 
+LEAST_LETTERS = 3
+"""Of a span, as ``letters_in`` counts them."""
+
+
 def message_with(span: str, messages: Iterable[Message]) -> str | None:
     """Return the id of the message that holds ``span``, or None.
 
@@ -20,14 +24,18 @@ def message_with(span: str, messages: Iterable[Message]) -> str | None:
     characters, and with quotation marks and dashes in their plain form; letters stay as they are,
     case included. Of several messages the first counts in which the span begins and ends with a
     whole word ("yes" is rather in "Oh yes" than in "yesterday"), else the first of all. A blank
-    span is nowhere.
+    span is nowhere, and so is one of fewer than ``LEAST_LETTERS`` ("I"), unless it is a whole
+    message: it is in nearly every message and shows nothing.
     """
-    wanted = _normalised(span)
+    wanted = plain_form(span)
     if not wanted:
         return None
+    if letters_in(wanted) < LEAST_LETTERS:
+        whole = (item.message_id for item in messages if plain_form(item.text) == wanted)
+        return next(whole, None)
     inside_a_word = None
     for message in messages:
-        text = _normalised(message.text)
+        text = plain_form(message.text)
         start = text.find(wanted)
         while start >= 0:
             if _is_whole(text, start, start + len(wanted)):
@@ -37,7 +45,16 @@ def message_with(span: str, messages: Iterable[Message]) -> str | None:
     return inside_a_word
 
 
-def _normalised(text: str) -> str:
+def letters_in(text: str) -> int:
+    """Return the letters and digits of ``text``; those of a script without case count two.
+
+    Chinese and Japanese say in one sign what takes a syllable or more elsewhere.
+    """
+    return sum(2 if unicodedata.category(char) == "Lo" else char.isalnum() for char in text)
+
+
+def plain_form(text: str) -> str:
+    """Return ``text`` in the form in which spans are compared: see ``message_with``."""
     visible = "".join(char for char in text if unicodedata.category(char) != "Cf")
     return " ".join(unicodedata.normalize("NFKC", visible).translate(_PLAIN_MARKS).split())
 

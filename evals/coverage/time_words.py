@@ -1,7 +1,8 @@
 """What the date library cannot know: quoted speech, habits, names, and words with no date in them.
 
-Patterns for ``evals.coverage.relative_time``, which says how they are used. English in full; for
-German, Spanish and Japanese the common words that the library leaves unread.
+Patterns for ``evals.coverage.relative_time``, which says how they are used. For English the
+phrases that facts usually have; for German, Spanish and Japanese the common words that the library
+leaves unread.
 """
 
 import re
@@ -13,7 +14,8 @@ _UNIT = (
 )
 _NUMBER = (
     r"(?:\d+(?:[-\u2013.,]\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-    r"fifteen|twenty|thirty|forty|fifty|half an?|several|(?:a )?few|a couple of|ein(?:e[mnrs]?)?|"
+    r"fifteen|twenty|thirty|forty|fifty|half an?|several|(?:a )?few|(?:a )?couple of|"
+    r"ein(?:e[mnrs]?)?|"
     r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf|"
     r"una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce)"
 )
@@ -32,6 +34,16 @@ _MONTHS = (
 _SPAN = (
     rf"(?:{_UNIT}|weekends?|quarters?|semesters?|terms?|seasons?|springs?|summers?|autumns?|falls?|"
     r"winters?)"
+)
+_HOLIDAY = (
+    r"(?:Christmas|Xmas|Easter|Thanksgiving|Hall?owe'?en|New Year(?:['\u2019]s(?: Eve| Day)?)?|"
+    r"Valentine['\u2019]?s(?: Day)?|Hanukkah|Passover|Ramadan|Eid|Diwali|Pentecost)"
+)
+_SHORT_UNIT = r"(?:y|yrs?|mos?|mths?|w|wks?|d|h|hrs?|mins?|secs?)"
+_OWN_NOW = (
+    r"(?:jobs?|role|position|employer|boss|compan(?:y|ies)|team|projects?|home|house|flat|apartment|"
+    r"address|city|town|partner|boyfriend|girlfriend|husband|wife|spouse|relationship|situation|"
+    r"goals?|plans?|studies|school|salary|income|weight|age)"
 )
 _PART_OF_DAY = r"(?:morning|afternoon|evening|night)"
 
@@ -147,6 +159,11 @@ TIME_AFTER = re.compile(
     re.IGNORECASE,
 )
 """What stands after a weekday that is a time although nothing before it says so."""
+TITLED = re.compile(
+    r"\b(?:[A-Z]\w*\s+)+(?:Today|Tomorrow|Yesterday|Tonight)\b|"
+    rf"\b(?:(?:Mr|Mrs|Ms|Dr)\b\.?|Miss|Ruby)\s+(?:{_WEEKDAYS})\b"
+)
+"""``USA Today``, ``The Day After Tomorrow``: inside a sentence only a name has these capitals."""
 NAMED_BEFORE = re.compile(
     r"\b(?:called|named|Black|Good|Easter|Cyber|Giving|Ash|Palm|Whit|Shrove|Super|Casual)\s+$",
     re.IGNORECASE,
@@ -161,12 +178,14 @@ BESIDE_DATE_AFTER = re.compile(r"[\s,(]*(?:(?:before|after|of|the)\s+)*~", re.IG
 
 PRONOUNCED = _any(
     # Always relative: they point from the moment of speaking.
-    rf"(?<!the )\b(?:last|next|this|coming|upcoming)\s+(?:{_SPAN}|{_PART_OF_DAY}|{_WEEKDAYS})\b"
-    rf"(?!\s+of\b)",
+    rf"(?<!the )\b(?:last|next|this|coming|upcoming)\s+"
+    rf"(?:{_SPAN}|{_PART_OF_DAY}|{_WEEKDAYS}|{_HOLIDAY})\b(?!\s+of\b)",
     r"\bthe (?:weekend|day|week|month|year) after next\b",
     r"\bon the \d{1,2}(?:st|nd|rd|th)\b(?=\s*(?:$|[.,;)]))",
     r"\bthe (?:day|week|month|year|weekend) before last\b",
-    rf"\b{_NUMBER}\s+{_SPAN}\s+(?:ago|back|from now|hence)\b",
+    rf"\b{_NUMBER}\s+(?:{_SPAN}|(?:{_WEEKDAYS})s?|{_HOLIDAY}(?:e?s)?)\s+"
+    r"(?:ago|back|from now|hence)\b",
+    rf"\b\d+(?:[.,]\d+)?\s*{_SHORT_UNIT}\.?\s+ago\b",
     r"\b(?:a while|(?:not )?(?:so )?long|years|months|weeks|days|ages) ago\b",
     rf"\bin\s+(?:(?:about|around|roughly)\s+)?{_NUMBER}\s+(?:(?:to|or)\s+{_NUMBER}\s+)?"
     r"(?:days|weeks|months|years)\b(?!\s+of\b)",
@@ -186,6 +205,11 @@ OPEN = _any(
     # Relative unless the fact has an absolute date: then a stranger can place them.
     r"\b(?:currently|nowadays|recently|lately|soon|shortly|presently|at present|at the moment|"
     r"right now|so far|these days|until now|a while back|recent)\b",
+    rf"(?:\b(?:his|her|their|its)|['\u2019]s)\s+current\s+(?!affairs|events|accounts?\b)\w+|"
+    rf"\bcurrent\s+{_OWN_NOW}\b",
+    r"\bin the (?:near|immediate|foreseeable|(?:not (?:too|so) )?distant) future\b",
+    r"\b(?:has|have|hasn't|haven't|not|never)\b[^.;]*?\bin\s+(?:weeks|months|years|decades|ages)\b"
+    r"(?!\s+of\b)",
     r"\bjust (?:moved|started|began|got|became|turned|bought|lost|quit|left|finished|returned)\b",
     r"\b(?:over|during|in|for|at) the weekend\b",
     rf"\b(?:the|his|her|their)\s+(?:last|past|next|previous|following|coming|upcoming|current)\s+"

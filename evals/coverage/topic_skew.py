@@ -1,5 +1,10 @@
-"""Topic skew (3.5): what the conclusions are about, against what the gold facts are about."""
+"""Topic skew (3.5): what the conclusions are about, against what the gold facts are about.
 
+Window by window: the judge names the topics of each window in words of their own, so that a topic
+of one window says nothing of another's.
+"""
+
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
@@ -12,6 +17,7 @@ from evals.untrusted import for_terminal
 class TopicFlag(Record):
     """One sign of skew, with the threshold that it went over."""
 
+    window_id: str
     kind: Literal["absent", "dominant"]
     topic: str
     share: float
@@ -19,7 +25,7 @@ class TopicFlag(Record):
     threshold: float
     """The share has to be over it."""
     text: str
-    """One sentence for terminal and page."""
+    """One sentence for terminal and page, without the window."""
 
 
 class TopicGroups(NamedTuple):
@@ -42,24 +48,40 @@ def topic_groups(row: CoverageRow, counts: Callable[[GoldFact], bool]) -> TopicG
     return TopicGroups(gold, tuple((row.conclusion_topics or {}).values()))
 
 
-def topic_flags(
-    gold: Mapping[str, int], conclusions: Mapping[str, int], policy: CoveragePolicy
+def flags_of_window(
+    window_id: str, group: TopicGroups | None, policy: CoveragePolicy
 ) -> tuple[TopicFlag, ...]:
-    """Return the flags over two distributions: absent topics first, heaviest first.
+    """Return the flags of a window, as ``topic_flags``; none where its topics are unjudged."""
+    if group is None:
+        return ()
+    return topic_flags(window_id, Counter(group.gold), Counter(group.conclusions), policy)
+
+
+def topic_flags(
+    window_id: str,
+    gold: Mapping[str, int],
+    conclusions: Mapping[str, int],
+    policy: CoveragePolicy,
+) -> tuple[TopicFlag, ...]:
+    """Return the flags over a window's two distributions: absent topics first, heaviest first.
 
     A gold topic is flagged if its share is over ``absent_topic_share`` and no conclusion has it; a
     topic of conclusions, if its share is over ``dominant_topic_share`` while gold has at least
     ``diverse_topics`` topics.
     """
-    return (*_absent(gold, conclusions, policy), *_dominant(gold, conclusions, policy))
+    return (
+        *_absent(window_id, gold, conclusions, policy),
+        *_dominant(window_id, gold, conclusions, policy),
+    )
 
 
 def _absent(
-    gold: Mapping[str, int], conclusions: Mapping[str, int], policy: CoveragePolicy
+    window_id: str, gold: Mapping[str, int], conclusions: Mapping[str, int], policy: CoveragePolicy
 ) -> list[TopicFlag]:
     limit, total = policy.absent_topic_share, sum(gold.values())
     return [
         TopicFlag(
+            window_id=window_id,
             kind="absent",
             topic=topic,
             share=count / total,
@@ -75,13 +97,14 @@ def _absent(
 
 
 def _dominant(
-    gold: Mapping[str, int], conclusions: Mapping[str, int], policy: CoveragePolicy
+    window_id: str, gold: Mapping[str, int], conclusions: Mapping[str, int], policy: CoveragePolicy
 ) -> list[TopicFlag]:
     limit, total = policy.dominant_topic_share, sum(conclusions.values())
     if len(gold) < policy.diverse_topics:
         return []
     return [
         TopicFlag(
+            window_id=window_id,
             kind="dominant",
             topic=topic,
             share=count / total,

@@ -11,7 +11,7 @@ from evals.errors import EvalError
 from evals.judging.case import Row
 from evals.plugin.catalog import Catalog
 from evals.plugin.html import HtmlPage
-from evals.plugin.outcomes import EXIT_HARD, EXIT_UNCALIBRATED, exit_code, status_of
+from evals.plugin.outcomes import EXIT_HARD, EXIT_NOTHING, EXIT_UNCALIBRATED, exit_code, status_of
 from evals.plugin.preflight import StopRunError
 from evals.plugin.run import EvalRun
 from evals.report.terminal import paths_in, summary_lines
@@ -72,9 +72,11 @@ class Controller:
         except EvalError as error:
             raise pytest.UsageError(str(error)) from error
         if not self.catalog.node_ids:
-            raise pytest.UsageError(
+            self.run.close()
+            pytest.exit(
                 f"{', '.join(map(str, self.run.config.trace_paths))}: found nothing to judge;"
-                " wanted at least one conclusion. Check that the deriver wrote any."
+                " wanted at least one conclusion. Check that the deriver wrote any.",
+                returncode=EXIT_NOTHING,
             )
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

@@ -51,6 +51,30 @@ def dropped_text(summary: CoverageSummary) -> str:
     return f"{numbers.counted(dropped, 'gold fact')} refused by the harness{reasons}"
 
 
+def without_gold_text(summary: CoverageSummary) -> str:
+    """Return how many windows have no gold, so that no rate of facts counts them; "" where none."""
+    missing = summary.gold_by_importance.unjudged
+    return f"{numbers.counted(missing, 'window')} without gold: not in it" if missing else ""
+
+
+def without_questions_text(summary: CoverageSummary) -> str:
+    """Return how many windows no question was asked about, unjudged; "" where none."""
+    missing = summary.windows_without_questions
+    if not missing:
+        return ""
+    windows = numbers.counted(missing, "window")
+    return f"{windows} without questions, question generation unjudged: in no QA rate"
+
+
+def flags_text(summary: CoverageSummary) -> str:
+    """Return ``3 topic flags in 2 windows``."""
+    windows = {flag.window_id for flag in summary.topic_flags}
+    return (
+        f"{numbers.counted(len(summary.topic_flags), 'topic flag')} in "
+        f"{numbers.counted(len(windows), 'window')}"
+    )
+
+
 def unjudged_steps(summary: CoverageSummary) -> list[tuple[str, str]]:
     """Return each step that gave nothing usable with its counts by reason; only where any did."""
     return [
@@ -61,17 +85,53 @@ def unjudged_steps(summary: CoverageSummary) -> list[tuple[str, str]]:
 
 
 def kept_text(summary: CompositeSummary) -> str:
-    """Return ``11 covered facts: 7 kept, 3 lost, 1 unknown``."""
+    """Return what became of every covered fact, also of those that are in no share.
+
+    ``11 covered facts, implicit and trivial ones included: 7 kept, 3 lost, 1 unknown``.
+    """
     return (
-        f"{numbers.counted(summary.facts_covered, 'covered fact')}: "
-        f"{numbers.count(summary.facts_kept)} kept, {numbers.count(summary.facts_lost)} lost, "
-        f"{numbers.count(summary.facts_unknown)} unknown"
+        f"{numbers.counted(summary.facts_covered, 'covered fact')}, implicit and trivial ones "
+        f"included: {numbers.count(summary.facts_kept)} kept, "
+        f"{numbers.count(summary.facts_lost)} lost, {numbers.count(summary.facts_unknown)} unknown"
     )
 
 
-def unknown_text(summary: CompositeSummary) -> str:
-    """Return how many facts the composite cannot tell: they are in no share."""
-    return f"{numbers.counted(summary.facts_unknown, 'covered fact')} unknown, left out"
+def quality_value(summary: CompositeSummary) -> str:
+    """Return ``42.6 %``, or ``between 40.0 % and 52.5 %`` where a fact is unknown."""
+    if not _unknown(summary):
+        return numbers.share_value(summary.quality_coverage)
+    worst = numbers.share_value(summary.quality_coverage_worst)
+    return f"between {worst} and {numbers.share_value(summary.quality_coverage_best)}"
+
+
+def quality_parts(summary: CompositeSummary) -> list[str]:
+    """Return what it rests on; ``["3 facts unknown", "40 facts", "1 unjudged"]`` for bounds.
+
+    The unknown are among the facts then, and not among the unjudged.
+    """
+    unknown = _unknown(summary)
+    if not unknown:
+        return numbers.share_parts(summary.quality_coverage)
+    # Each bound has a weight and an interval of its own; what is counted is the same for both.
+    plain = {"weight": 0.0, "low": None, "high": None}
+    counted = numbers.share_parts(summary.quality_coverage_worst.model_copy(update=plain))
+    return [f"{numbers.counted(unknown, 'fact')} unknown", *counted]
+
+
+def quality_text(summary: CompositeSummary) -> str:
+    """Return the composite on one line.
+
+    ``between 40.0 % and 52.5 % (3 facts unknown), 40 facts, 1 unjudged`` where facts are unknown.
+    """
+    if not _unknown(summary):
+        return numbers.share_text(summary.quality_coverage)
+    first, *rest = quality_parts(summary)
+    return ", ".join([f"{quality_value(summary)} ({first})", *rest])
+
+
+def _unknown(summary: CompositeSummary) -> int:
+    """Return how many facts of the share are unknown: explicit, of a weight above 0."""
+    return summary.quality_coverage_best.n - summary.quality_coverage.n
 
 
 def string_check_text(summary: SetLevelSummary) -> str:

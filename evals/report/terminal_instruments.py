@@ -10,8 +10,11 @@ from evals.report.coverage_reading import NOT_RUN
 from evals.report.terminal_text import counts_lines, line, named, named_whole, wrapped
 from evals.runs.summary import RunSummary
 from evals.set_level.metrics import SetLevelSummary
+from evals.untrusted import for_terminal
 
 _BAR_COLUMNS = 24
+_MOST_FLAGS = 5
+"""Topic flags written out; the report has all of them."""
 
 
 def instrument_lines(summary: RunSummary, width: int) -> list[str]:
@@ -43,7 +46,7 @@ def _headline(summary: RunSummary, width: int) -> list[str]:
     covered = NOT_RUN if coverage is None else numbers.share_text(coverage.coverage_explicit)
     both = f"{NOT_RUN}: it needs both"
     if premise is not None and coverage is not None and composite is not None:
-        both = numbers.share_text(composite.quality_coverage)
+        both = coverage_reading.quality_text(composite)
     return [
         *named_whole("pass rate", quality, width),
         *named_whole("coverage explicit", covered, width),
@@ -95,18 +98,26 @@ def _coverage_lines(summary: CoverageSummary, width: int) -> list[str]:
             for part in named_whole(f"  {name}", numbers.share_brief(share), width)
         ),
         *named_whole("TRIVIAL skipped", numbers.rate_text(summary.trivial_skipped_rate), width),
+        *_said(coverage_reading.without_gold_text(summary), width),
         *wrapped(f"{coverage_reading.relative_time_text(summary)}.", width),
         *wrapped(f"{coverage_reading.gold_text(summary)}.", width),
         *wrapped(f"{coverage_reading.dropped_text(summary)}.", width),
         *named_whole("QA correct", numbers.rate_text(summary.qa_answerable_correct_rate), width),
         *named_whole("QA wrong", numbers.rate_text(summary.qa_answerable_wrong_rate), width),
         *named_whole("QA unanswerable", numbers.rate_text(summary.qa_unanswerable_rate), width),
+        *_said(coverage_reading.without_questions_text(summary), width),
     ]
     for step, counts in coverage_reading.unjudged_steps(summary):
         lines += wrapped(f"unjudged {step}: {counts}", width)
-    for flag in summary.topic_flags:
-        lines += wrapped(f"FLAG {flag.text}", width)
+    for flag in summary.topic_flags[:_MOST_FLAGS]:
+        lines += wrapped(f"FLAG window {for_terminal(flag.window_id, 60)}: {flag.text}", width)
+    if len(summary.topic_flags) > _MOST_FLAGS:
+        lines += wrapped(f"{coverage_reading.flags_text(summary)}: see the report.", width)
     return lines
+
+
+def _said(text: str, width: int) -> list[str]:
+    return wrapped(f"  {text}.", width) if text else []
 
 
 def _composite_lines(summary: CompositeSummary, width: int) -> list[str]:

@@ -6,6 +6,7 @@ from itertools import combinations
 from evals.judging.tokens import TokenTotals, token_totals
 from evals.metrics import Histogram, Mean, Rate, histogram_of, mean_of, rate_of
 from evals.records import Record
+from evals.set_level.groups import merged
 from evals.set_level.row import SetLevelRow
 
 
@@ -16,13 +17,17 @@ class SetLevelSummary(Record):
     """Windows with at least one conclusion."""
     conclusions: int
     redundancy_rate: Rate
-    """Conclusions that could be dropped, of those in judged batches: in each redundancy group, all
-    but one. The conclusions of unjudged batches are its unjudged."""
+    """Conclusions that could be dropped, of those in judged batches: those in redundancy groups,
+    less one that stays for each distinct group. Exact where groups do not overlap. Where they do it
+    is a lower bound, for one conclusion may stay for several groups. The conclusions of unjudged
+    batches are its unjudged."""
     string_redundancy_rate: Rate
     """The same over the repeats found without a judge: it needs none, so it is never unjudged. Read
-    beside the other: it finds repeats in the same words alone."""
+    beside the other: it finds repeats in the same words alone, and takes two long words one letter
+    apart for one (``evals.set_level.repeats``)."""
     redundancy_groups_by_size: Histogram
-    """Number of conclusions in a group, as text -> groups; n counts judged batches."""
+    """Number of conclusions in a group, as text -> groups, as the judge gave them, the same members
+    counted once; n counts judged batches."""
     contradictions_per_window: Mean
     """TEMPORAL_CONFUSION issues a judged batch."""
     issues_by_severity: Histogram
@@ -30,7 +35,8 @@ class SetLevelSummary(Record):
     string_repeat_pairs: int
     """Pairs of conclusions of a judged batch that repeat each other word by word."""
     string_repeats_missed_by_judge: int
-    """Those of them that no redundancy group of the judge holds together: the check on it. What is
+    """Those of them that the judge's redundancy groups do not hold together, in one group or
+    through groups that overlap: the check on it. What is
     left is a miss of the judge, or two long names one letter apart; a person can tell."""
     set_level_unjudged_share: Rate
     """Of batches."""
@@ -57,7 +63,7 @@ def set_level_summary(rows: Sequence[SetLevelRow]) -> SetLevelSummary:
         ),
         string_repeat_pairs=sum(len(_pairs(row.string_repeats)) for row in judged),
         string_repeats_missed_by_judge=sum(
-            len(_pairs(row.string_repeats) - _pairs(row.redundancy_groups or ())) for row in judged
+            len(_pairs(row.string_repeats) - _pairs(_connected(row))) for row in judged
         ),
         set_level_unjudged_share=rate_of(row.unjudged is not None for row in rows),
         unjudged_by_reason=histogram_of(
@@ -73,9 +79,13 @@ def _drops(row: SetLevelRow, groups: tuple[tuple[str, ...], ...] | None) -> Iter
     if groups is None:
         yield from [None] * count
         return
-    going = sum(len(group) - 1 for group in groups)
+    going = max(0, len(set().union(*groups)) - len(groups))
     yield from [True] * going
     yield from [False] * (count - going)
+
+
+def _connected(row: SetLevelRow) -> tuple[tuple[str, ...], ...]:
+    return merged(row.redundancy_groups or (), row.conclusion_ids)
 
 
 def _sizes(groups: tuple[tuple[str, ...], ...] | None) -> list[str] | None:

@@ -1,7 +1,8 @@
 """Exact and near-exact repeats in a batch, found without a judge: a check on the judge.
 
-It knows words and no meaning. So it is strict: what it finds should be a repeat to any reader, and
-restatements in other words are left to the judge.
+It knows words and no meaning. So it is strict, and leaves restatements in other words to the judge.
+It still errs: a question reads as its statement, and two names of seven letters or more with one
+letter between them (Kristina, Kristiana) as one name misspelt.
 """
 
 import re

@@ -5,7 +5,6 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from evals.judging.case import Row
-from evals.set_level.groups import merged
 from evals.set_level.schema import IssueKind, SetIssue
 
 
@@ -38,15 +37,19 @@ class SetLevelRow(Row):
 
     @property
     def redundancy_groups(self) -> tuple[tuple[str, ...], ...] | None:
-        """The judge's REDUNDANCY groups, those that overlap made one; None if unjudged.
+        """The judge's REDUNDANCY groups, the same members counted once; None if unjudged.
 
-        In the order of the batch. Two facts are in one group where a conclusion states both. Of
-        each group one conclusion is to stay.
+        Members and groups in the order of the batch. Groups can overlap: a conclusion that states
+        two facts is in both of their groups. Of each group one conclusion is to stay.
         """
         if self.issues is None:
             return None
-        groups = [issue.conclusion_ids for issue in self._issues_of("REDUNDANCY")]
-        return merged(groups, self.conclusion_ids)
+        place = {name: number for number, name in enumerate(self.conclusion_ids)}
+        groups = {
+            tuple(sorted(issue.conclusion_ids, key=place.__getitem__))
+            for issue in self._issues_of("REDUNDANCY")
+        }
+        return tuple(sorted(groups, key=lambda group: [place[name] for name in group]))
 
     @property
     def contradictions(self) -> int | None:

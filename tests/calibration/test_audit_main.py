@@ -144,11 +144,14 @@ def test_a_sheet_that_is_wrong_is_refused_and_nothing_written(audit: Audit) -> N
     assert not audit.gold_dir.exists()
 
 
-@pytest.mark.parametrize("count", ["0", "-1", "many"])
+@pytest.mark.parametrize("count", ["0", "-1", "many", "1.5", "9" * 5000, ""])
 def test_a_sheet_of_no_window_is_wrong_usage(audit: Audit, count: str) -> None:
     with pytest.raises(SystemExit) as caught:
         audit.write("--windows", count)
     assert caught.value.code == 2
+    said = audit.capture.readouterr().err
+    assert f"argument --windows: found '{count[:30]}" in said
+    assert "wanted a whole number from 1" in said
     assert not audit.sheet.exists()
 
 

@@ -282,6 +282,33 @@ UNUSABLE: dict[str, tuple[Change, str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "dress", ["NONE", "none", "None.", " NONE .", '"none"', "(None)", "**NONE**", "…", ""]
+)
+def test_a_missing_fact_that_licenses_nothing_is_refused_however_that_is_written(
+    tmp_path: Path, content: Any, dress: str
+) -> None:
+    path = write(
+        tmp_path / "sheet.yaml",
+        mark(content, "right", "right", "right", missing=[missing_fact(licensed_inference=dress)]),
+    )
+    with pytest.raises(
+        CalibrationError, match="missing 1, key licensed_inference: found"
+    ) as caught:
+        read_sheet(path)
+    assert "something that follows from the fact" in str(caught.value)
+
+
+@pytest.mark.parametrize("said", ["none of his sisters lives near him", "None, Ohio, is his home"])
+def test_an_inference_that_begins_with_none_is_one(tmp_path: Path, content: Any, said: str) -> None:
+    marked = mark(
+        content, "right", "right", "right", missing=[missing_fact(licensed_inference=said)]
+    )
+    (window_marked,) = read_sheet(write(tmp_path / "sheet.yaml", marked)).windows
+    assert window_marked.missing is not None
+    assert window_marked.missing[0].licensed_inference == said
+
+
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_a_mark_that_cannot_be_used_is_refused_by_its_place(
     tmp_path: Path, content: Any, name: str

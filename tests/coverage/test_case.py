@@ -1,5 +1,7 @@
 """Cases: one a window that has somebody to ask about, with ids that are safe everywhere."""
 
+import asyncio
+import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -7,11 +9,16 @@ from pathlib import Path
 import pytest
 
 from evals.coverage.audited import AuditedGold
-from evals.coverage.case import AUDITED_GOLD_DIR, coverage_cases, peers_of
+from evals.coverage.case import AUDITED_GOLD_DIR, coverage_cases, peers_by_conversation, peers_of
+from evals.coverage.metrics import coverage_summary
 from evals.coverage.prompts import CoveragePrompts
 from evals.coverage.schema import GoldItem
-from evals.errors import CalibrationError, TraceError
+from evals.errors import CalibrationError, RefusedError, TraceError
+from evals.judging.case import RunContext
+from evals.judging.request import JudgeRequest
+from evals.policy import CoveragePolicy
 from evals.records import Window
+from tests.coverage.helpers import Reply, ScriptedJudge, inside
 
 MakeWindow = Callable[..., Window]
 
@@ -22,7 +29,9 @@ def test_one_case_a_window_with_or_without_conclusions(
     windows = [
         make_window(window_id="first"),
         make_window(window_id="bare", conclusions=[]),
-        make_window(window_id="nobody", conclusions=[], peer_id=None),
+        make_window(window_id="nobody", conclusions=[], peer_id=None).model_copy(
+            update={"conversation_id": "talk-2"}
+        ),
     ]
     cases = coverage_cases(iter(windows), prompts)
     assert [case.case_id for case in cases] == ["first", "bare"]
@@ -46,6 +55,105 @@ def test_whom_a_window_is_judged_about(
     messages = [("vince", "hello"), ("may", "hi"), ("assistant", "How can I help?")]
     window = make_window(messages, conclusions, peer_id=peer_id)
     assert peers_of(window) == peers
+
+
+def test_without_a_deriver_s_peer_the_whole_conversation_says_whom_a_window_is_about(
+    make_window: MakeWindow, prompts: CoveragePrompts
+) -> None:
+    def window(name: str, talk: str | None, *told: str, peer_id: str | None = None) -> Window:
+        made = make_window(["hello"], [(peer, "rows") for peer in told], window_id=name)
+        return made.model_copy(update={"conversation_id": talk, "peer_id": peer_id})
+
+    windows = [
+        window("both", "t1", "may", "bob"),
+        window("silent", "t1"),
+        window("one", "t1", "may"),
+        window("elsewhere", "t2", "kim"),
+        window("loose", None, "zoe"),
+        window("loose-silent", None),
+        window("loose-named", None, "ann", peer_id="ann"),
+    ]
+    assert {case.case_id: case.peers for case in coverage_cases(windows, prompts)} == {
+        "both": ("bob", "may"),
+        "silent": ("bob", "may"),
+        "one": ("bob", "may"),
+        "elsewhere": ("kim",),
+        "loose": ("zoe",),
+        "loose-silent": ("zoe",),
+        "loose-named": ("ann",),
+    }
+    assert peers_of(windows[2], peers_by_conversation(windows)) == ("bob", "may")
+
+
+def test_windows_without_anybody_to_ask_about_are_logged(
+    make_window: MakeWindow, prompts: CoveragePrompts, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        assert coverage_cases([make_window(conclusions=[], peer_id=None)], prompts) == ()
+    assert "1 windows without a peer" in caplog.text
+
+
+SPOKEN = (("bob", "I bake bread every day"), ("may", "I row on the lake"))
+
+
+def charitable(request: JudgeRequest) -> Reply:
+    """Cover each peer's gold by the conclusions about that peer."""
+    told = inside(request, "conclusions")
+    matches = []
+    for fact in inside(request, "gold_facts"):
+        found = [one["conclusion_id"] for one in told if one["peer_id"] == fact["peer_id"]]
+        status = "COVERED" if found else "MISSING"
+        matches.append(
+            {"gold_id": fact["gold_id"], "status": status, "covering": found, "why": "w"}
+        )
+    return {"matches": matches}
+
+
+def gold_of_peers(request: JudgeRequest) -> Reply:
+    facts = {"bob": "bob bakes bread", "may": "may rows"}
+    spans = {"bob": "I bake bread", "may": "I row on the lake"}
+    return {
+        "facts": [
+            {
+                "peer_id": peer,
+                "fact": facts[peer],
+                "category": "HOBBY",
+                "importance": "IMPORTANT",
+                "requires_inference": False,
+                "source_span": spans[peer],
+                "licensed_inference": f"{peer} has a hobby",
+            }
+            for peer in inside(request, "peers")
+        ]
+    }
+
+
+@pytest.mark.parametrize("kept", [(), ("bob",), ("may",)])
+def test_dropping_conclusions_never_raises_coverage(
+    make_window: MakeWindow, prompts: CoveragePrompts, context: RunContext, kept: tuple[str, ...]
+) -> None:
+    other = make_window(
+        SPOKEN, [("bob", "bob bakes"), ("may", "may rows")], peer_id=None, window_id="other"
+    )
+
+    def coverage(peers: tuple[str, ...]) -> float:
+        window = make_window(SPOKEN, [(peer, f"about {peer}") for peer in peers], peer_id=None)
+        judge = ScriptedJudge(
+            {
+                "gold": gold_of_peers,
+                "matching": charitable,
+                "question_generation": {"questions": []},
+                "topics": RefusedError("answer", "a refusal", "a judgement", "Look at it."),
+            }
+        )
+        cases = coverage_cases([window, other], prompts)
+        row = asyncio.run(cases[0].evaluate(judge, context))
+        value = coverage_summary([row], CoveragePolicy()).coverage_explicit.value
+        assert value is not None
+        return value
+
+    assert coverage(("bob", "may")) == 1
+    assert coverage(kept) == len(kept) / 2
 
 
 @pytest.mark.parametrize(
@@ -113,3 +221,12 @@ def test_a_broken_file_of_corrected_gold_stops_the_run_before_it_starts(
 
 def test_corrected_gold_lies_in_the_calibration_folder() -> None:
     assert AUDITED_GOLD_DIR.parts[-2:] == ("calibration", "gold")
+
+
+@pytest.mark.parametrize("name", ["assistant", "Assistant", "AI"])
+def test_nothing_is_asked_about_an_assistant(
+    name: str, make_window: Callable[..., Window], prompts: CoveragePrompts
+) -> None:
+    window = make_window(peer_id=name, conclusions=[])
+    assert peers_of(window) == ()
+    assert coverage_cases([window], prompts) == ()

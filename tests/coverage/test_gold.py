@@ -92,6 +92,21 @@ def test_a_fact_that_fails_a_filter_is_dropped_with_its_reason(
     assert dropped.fact == {**FACT, **changed}["fact"]
 
 
+def test_an_exact_repeat_is_dropped_and_counted(find: Find, make_window: MakeWindow) -> None:
+    window = make_window(conclusions=[("may", "may rows")])
+    again = {**FACT, "fact": "Vince  starts at the bakery on 2026-06-08."}
+    gold, _ = find(FACT, again, {**FACT, "peer_id": "may"}, window=window)
+    assert [(fact.gold_id, fact.peer_id) for fact in gold.facts] == [("g1", "vince"), ("g2", "may")]
+    (dropped,) = gold.dropped
+    assert (dropped.reason, dropped.detail) == ("repeated", "the same as g1")
+
+
+def test_a_refused_fact_makes_no_repeat_of_the_next(find: Find) -> None:
+    gold, _ = find({**FACT, "licensed_inference": "NONE"}, FACT)
+    assert [fact.fact for fact in gold.facts] == [FACT["fact"]]
+    assert [dropped.reason for dropped in gold.dropped] == ["no_inference"]
+
+
 def test_a_fact_that_fails_several_filters_is_counted_once(find: Find) -> None:
     worst = {"peer_id": "may", "source_span": "?", "fact": "now", "licensed_inference": "NONE"}
     gold, _ = find({**FACT, **worst})
@@ -202,6 +217,10 @@ def test_a_span_is_found_in_another_dress(span: str, text: str) -> None:
         ("", ["anything"]),
         ("\u200b \n", ["anything"]),
         ("words", []),
+        ("I", ["I rent the old mill"]),
+        ("to", ["I go to Oslo"]),
+        ("a, b", ["take a, b or c"]),
+        ("水", ["古い水車"]),
     ],
 )
 def test_what_no_message_holds_is_nowhere(span: str, texts: list[str]) -> None:
@@ -214,6 +233,9 @@ def test_what_no_message_holds_is_nowhere(span: str, texts: list[str]) -> None:
         ("yes", ["that was yesterday", "oh yes!"], "m2"),
         ("yes", ["that was yesterday", "no"], "m1"),
         ("yes", ["yes", "yes"], "m1"),
+        ("no", ["I know", "no"], "m2"),
+        ("42", ["room 42", " 42 "], "m2"),
+        ("水車", ["古い水車"], "m1"),
         ("art", ["a party, art and part", "art"], "m1"),
     ],
 )

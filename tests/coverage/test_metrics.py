@@ -270,7 +270,9 @@ def question(grade: str | None, unjudged: Unjudged | None = None) -> Question:
 def test_qa_rates_are_shares_of_graded_questions(make_row: MakeRow) -> None:
     right, wrong, none = "ANSWERABLE_CORRECT", "ANSWERABLE_WRONG", "UNANSWERABLE"
     rows = [
-        make_row(questions=tuple(map(question, (right, right, wrong, none))), dropped_questions=2),
+        make_row(
+            questions=tuple(map(question, (right, right, wrong, none, none))), dropped_questions=2
+        ),
         # Without gold the QA path stands all the same: it does not rest on it.
         make_row(None, window_id="b", questions=(question(right), question(None, LATE))),
         make_row(window_id="c", questions=None, questions_unjudged=REFUSED),
@@ -281,9 +283,10 @@ def test_qa_rates_are_shares_of_graded_questions(make_row: MakeRow) -> None:
         summary.qa_answerable_wrong_rate,
         summary.qa_unanswerable_rate,
     )
-    assert [rate.hits for rate in rates] == [3, 1, 1]
-    assert {(rate.n, rate.unjudged) for rate in rates} == {(5, 1)}
-    assert (summary.questions, summary.dropped_questions) == (6, 2)
+    assert [rate.hits for rate in rates] == [3, 1, 2]
+    assert {(rate.n, rate.unjudged) for rate in rates} == {(6, 1)}
+    assert (summary.questions, summary.dropped_questions) == (7, 2)
+    assert summary.windows_without_questions == 1
     assert summary.unjudged_by_step["answering"] == {"timeout": 1}
     assert summary.unjudged_by_step["question_generation"] == {"refused": 1}
 
@@ -304,10 +307,31 @@ def test_topics_count_the_facts_that_coverage_counts(make_row: MakeRow, facts: F
     assert summary.gold_topics.counts == {"health": 2, "work": 2}
     assert (summary.gold_topics.n, summary.gold_topics.unjudged) == (3, 1)
     assert summary.conclusion_topics.counts == {"food": 1, "work": 1}
-    assert [(flag.kind, flag.topic, flag.share) for flag in summary.topic_flags] == [
-        ("absent", "health", 0.5)
-    ]
+    assert [
+        (flag.window_id, flag.kind, flag.topic, flag.share) for flag in summary.topic_flags
+    ] == [("b", "absent", "work", 1), ("w1", "absent", "health", 2 / 3)]
     assert summary.unjudged_by_step["topics"] == {"timeout": 1}
+
+
+def test_a_topic_of_another_window_neither_hides_nor_makes_a_flag(
+    make_row: MakeRow, facts: Facts
+) -> None:
+    # Pooled, "work" has a conclusion and no topic is over 60 % of conclusions.
+    diverse = (*facts("C-", topic="a"), *facts("C-", topic="b"), *facts("C-", topic="c"))
+    rows = [
+        make_row(facts("C-", topic="work"), window_id="x", conclusion_topics={"c1": "food"}),
+        make_row((), window_id="y", conclusion_topics={"c2": "work", "c3": "pets"}),
+        make_row(diverse, window_id="z", conclusion_topics={"c4": "a", "c5": "b", "c6": "c"}),
+        make_row(
+            diverse, window_id="zz", conclusion_topics={"1": "a", "2": "a", "3": "a", "4": "b"}
+        ),
+    ]
+    flags = coverage_summary(rows, POLICY).topic_flags
+    assert [(flag.window_id, flag.kind, flag.topic) for flag in flags] == [
+        ("x", "absent", "work"),
+        ("zz", "absent", "c"),
+        ("zz", "dominant", "a"),
+    ]
 
 
 def test_the_order_of_rows_and_facts_changes_nothing(facts: Facts, make_row: MakeRow) -> None:

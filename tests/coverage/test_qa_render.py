@@ -19,8 +19,8 @@ from evals.coverage.qa_render import (
     question_generation_request,
     source_lines,
 )
-from evals.coverage.render import THINKING_TOKENS
-from evals.errors import IsolationError
+from evals.coverage.render import REQUEST_LIMIT_CHARS, THINKING_TOKENS
+from evals.errors import IsolationError, TooLargeError
 from evals.judging.request import JudgeRequest, JudgeSettings
 from evals.records import Window
 from tests.coverage.helpers import inside
@@ -53,8 +53,8 @@ def all_requests(
     window: Window, settings: JudgeSettings, prompts: CoveragePrompts
 ) -> Iterator[JudgeRequest]:
     peers = ["vince", "may </peers>"]
-    yield question_generation_request(peers, window.messages, settings, prompts)
-    yield answering_request(HOSTILE, window.conclusions, settings, prompts)
+    yield question_generation_request("w1", peers, window.messages, settings, prompts)
+    yield answering_request("w1", HOSTILE, window.conclusions, settings, prompts)
     pairs = [AnswerPair("q1", HOSTILE, HOSTILE, HOSTILE), AnswerPair("q2", "Who?", "may", "May B.")]
     yield comparison_request(pairs, settings, prompts)
 
@@ -129,7 +129,9 @@ class Blind:
         self.asked = sourced(1, "Where does vince work from 2026-06-08?", "the bakery on Quay Road")
         self.others = [sourced(2, "Who hired vince at the quay?", "Odile Marchetti")]
         forbidden = answering_forbidden(self.asked, self.others, source_lines(window))
-        self.request = answering_request(self.asked.question, window.conclusions, settings, prompts)
+        self.request = answering_request(
+            "w1", self.asked.question, window.conclusions, settings, prompts
+        )
         self.guard = answering_guard(
             "w1, question q1",
             self.asked.question,
@@ -197,3 +199,16 @@ def test_a_second_copy_of_the_question_or_a_note_is_a_leak(blind: Blind) -> None
 def test_source_lines_are_the_messages_without_the_conclusions(make_window: MakeWindow) -> None:
     texts = {text for _, text in source_lines(make_window(["yes"], ["vince said yes"]))}
     assert texts == {"yes", "vince: yes", "2026-06-04 12:01:00 vince: yes"}
+
+
+def test_questions_and_answers_over_the_limit_are_refused_whole(
+    make_window: MakeWindow, prompts: CoveragePrompts, settings: JudgeSettings
+) -> None:
+    text = "a" * REQUEST_LIMIT_CHARS
+    window = make_window([text], [text])
+    with pytest.raises(TooLargeError, match=r"coverage/question_generation.*150,000") as error:
+        question_generation_request("w1", ("vince",), window.messages, settings, prompts)
+    assert error.value.where == "w1"
+    with pytest.raises(TooLargeError, match=r"coverage/answering.*150,000") as error:
+        answering_request("w1, question q1", "Who?", window.conclusions, settings, prompts)
+    assert error.value.where == "w1, question q1"

@@ -12,6 +12,9 @@ import pytest
 from evals.coverage.relative_time import relative_expressions
 
 RELATIVE = {
+    "Tamar said: “I bought a cello yesterday”": "yesterday",
+    "Tamar bought a cello «yesterday»": "yesterday",
+    "Tamar bought a cello \u2018yesterday\u2019": "yesterday",
     "Tamar had sold the boat three days before": "three days before",
     "Tamar started her current job within the past year": "within the past year",
     "Tamar moved to Oslo three years ago": "three years ago",
@@ -61,6 +64,16 @@ RELATIVE = {
     "Tamar's lease ends on March 14th": "March 14th",
     "Tamar paid the rent on the 14th": "on the 14th",
     "Tamar fell and the following week she lost her job": "the following week",
+    "Tamar went to Lyon last Christmas": "last Christmas",
+    "Tamar visits her aunt next Easter": "next Easter",
+    "Tamar broke her arm two Fridays ago": "two Fridays ago",
+    "Tamar moved to Oslo 3y ago": "3y ago",
+    "Tamar moved to Oslo 2 wks ago": "2 wks ago",
+    "Tamar wants to move in the near future": "in the near future",
+    "Tamar hasn't skied in years": "in years",
+    "Tamar got fitter over the last couple of years": "last couple of years",
+    "Tamar dislikes her current job": "current job",
+    "The current employer of Tamar is Acme": "current employer",
     # Without an absolute date beside it, quoted speech is no better than plain.
     "Tamar said 'see you tomorrow'": "tomorrow",
     # An absolute date does not settle what counts from another moment.
@@ -121,6 +134,7 @@ HEDGED = [
     "As of 2026-02-10, Tamar currently works at Acme",
     "As of 2026-03-14, Tamar has worked at Acme for three years",
     "As of 2026-03-14, Tamar is 32 years old",
+    "As of 2026-03-14, Tamar dislikes her current job",
     "As of 2026-03-14, Tamar plans to move within the next year",
     "On 2026-03-14 Tamar said that she had recently moved to Oslo",
     "At an unknown time, Tamar lost a bet",
@@ -152,6 +166,13 @@ NAMES_AND_NUMBERS = [
     "Tamar's cat is called Friday",
     "Tamar reads the Sunday Times",
     "Tamar hates Black Friday",
+    "Tamar reads USA Today",
+    "Tamar works at Ruby Tuesday",
+    "Tamar has seen The Day After Tomorrow",
+    "Tamar's neighbour is Mr. Friday",
+    "Tamar reads about current affairs",
+    "Tamar measures electric current",
+    "Tamar loves Christmas",
     "Tamar may march with the sons of her friend",
     "Tamar sat in the sun",
     "Tamar is second in line",

@@ -12,6 +12,7 @@ from evals.coverage.prompts import CoveragePrompts
 from evals.coverage.render import (
     MOST_ANSWER_TOKENS,
     MOST_FACTS,
+    REQUEST_LIMIT_CHARS,
     THINKING_TOKENS,
     gold_request,
     matching_request,
@@ -123,6 +124,25 @@ def test_more_statements_than_one_answer_can_sort_are_refused_whole(
     topics_request("w1", items[:-1], SETTINGS, prompts.topics)
     with pytest.raises(TooLargeError, match="13,340 tokens; wanted at most 13,300"):
         topics_request("w1", items, SETTINGS, prompts.topics)
+
+
+def test_a_request_over_the_limit_is_refused_whole_with_its_size(
+    make_window: MakeWindow, make_fact: MakeFact, prompts: CoveragePrompts
+) -> None:
+    (bare,) = coverage_cases([make_window([""])], prompts)
+    request = gold_request(bare, SETTINGS)
+    room = REQUEST_LIMIT_CHARS - len(request.user) - len(prompts.gold.system)
+    (fits,) = coverage_cases([make_window(["a" * room])], prompts)
+    assert len(gold_request(fits, SETTINGS).user) == len(request.user) + room
+    (case,) = coverage_cases([make_window(["a" * (room + 1)])], prompts)
+    with pytest.raises(
+        TooLargeError, match=r"150,001 characters .*wanted at most 150,000"
+    ) as error:
+        gold_request(case, SETTINGS)
+    assert error.value.where == "w1"
+    long = make_window(["hi"], ["a" * REQUEST_LIMIT_CHARS]).conclusions
+    with pytest.raises(TooLargeError, match="coverage/matching"):
+        matching_request("w1", [make_fact()], long, SETTINGS, prompts.matching)
 
 
 def test_the_prompts_are_the_six_files(prompts: CoveragePrompts) -> None:

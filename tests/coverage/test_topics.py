@@ -115,13 +115,13 @@ POLICY = CoveragePolicy()  # absent over 20 %, dominant over 60 %, diverse from 
 def test_skew_is_flagged_over_its_threshold_and_not_at_it(
     gold: dict[str, int], conclusions: dict[str, int], flagged: list[tuple[str, str]]
 ) -> None:
-    flags = topic_flags(gold, conclusions, POLICY)
+    flags = topic_flags("w1", gold, conclusions, POLICY)
     assert [(flag.kind, flag.topic) for flag in flags] == flagged
 
 
 def test_thresholds_are_policy_and_stand_in_the_flag() -> None:
     policy = CoveragePolicy(absent_topic_share=0.5, dominant_topic_share=0.4, diverse_topics=2)
-    absent, dominant = topic_flags({"work": 3, "food": 2}, {"food": 1, "pets": 1}, policy)[:2]
+    absent, dominant = topic_flags("w1", {"work": 3, "food": 2}, {"food": 1, "pets": 1}, policy)[:2]
     assert (absent.share, absent.threshold) == (0.6, 0.5)
     assert absent.text == "Topic 'work' has 3 of 5 gold facts, over 50%, and no conclusion."
     assert (dominant.share, dominant.threshold) == (0.5, 0.4)
@@ -131,6 +131,6 @@ def test_thresholds_are_policy_and_stand_in_the_flag() -> None:
 
 
 def test_a_hostile_topic_cannot_write_to_the_terminal() -> None:
-    (flag,) = topic_flags({"\x1b[31mred\n": 1}, {}, POLICY)
+    (flag,) = topic_flags("w1", {"\x1b[31mred\n": 1}, {}, POLICY)
     assert "\x1b" not in flag.text
     assert "\n" not in flag.text

@@ -27,6 +27,8 @@ def circles(root: ET.Element) -> list[tuple[float, float, float]]:
 def summary_of(*points: tuple[str, float | None, float | None]) -> CompositeSummary:
     return CompositeSummary(
         quality_coverage=share_of([]),
+        quality_coverage_worst=share_of([]),
+        quality_coverage_best=share_of([]),
         quality_coverage_implicit=share_of([]),
         facts_covered=0,
         facts_kept=0,

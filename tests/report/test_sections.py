@@ -16,6 +16,7 @@ from evals.runs.summary import summarize
 from tests.report.conftest import call_of, info_of
 from tests.report.test_page import Reader
 from tests.report.window_rows import (
+    LATE,
     batch_row,
     coverage_row,
     dropped_of,
@@ -43,10 +44,11 @@ def test_quality_coverage_and_composite_stand_side_by_side_first() -> None:
     assert words[start:].startswith(
         "Pass rate 33.3 % 1/3, 95 % 6.1–79.2 %, 1 unjudged usable without the source, and "
         "licensed by it Coverage, explicit 75.0 % weight 7.5 of 10, 5 facts, 0 unjudged "
-        "of what the windows say outright, by importance Quality × coverage 61.1 % "
-        "weight 5.5 of 9, 4 facts, 1 unjudged of the same, by sound conclusions; "
-        "1 covered fact unknown, left out"
+        "of what the windows say outright, by importance Quality × coverage "
+        "between 60.0 % and 65.0 % 1 fact unknown, 5 facts, 0 unjudged "
+        "of the same, by sound conclusions"
     )
+    assert words.count("between 60.0 % and 65.0 % 1 fact unknown") == 2  # the section's card, too
     assert start < words.index("Decontextuality")
 
 
@@ -103,11 +105,28 @@ def test_qa_states_its_three_rates_and_its_independence_once() -> None:
     assert "4 questions, 2 more refused by the harness" in reader.words
 
 
+def test_windows_that_no_rate_counts_are_told_beside_the_rates() -> None:
+    rows = [*told_rows(told_window()), unjudged_coverage(told_window(window_id="w9"))]
+    words = words_of(rows)
+    assert "1 window without gold: not in it." in words
+    lost = "1 window without questions, question generation unjudged: in no QA rate."
+    asked = coverage_row(
+        told_window(window_id="w8"), fact_of(), questions=None, questions_unjudged=LATE
+    )
+    assert lost in words_of([*told_rows(told_window()), asked])
+    calm = words_of(told_rows(told_window()))
+    assert "in no QA rate" not in calm
+    assert "not in it" not in calm
+
+
 def test_topic_skew_shows_both_distributions_and_its_flags() -> None:
     words = words_of(told_rows(told_window()))
     assert "Topics of the gold facts" in words
     assert "Topics of the conclusions" in words
     assert "Topic 'home' has 3 of 4 conclusions, over 60%, while gold has 3 topics." in words
+    assert "1 topic flag in 1 window." in words
+    page = headline_html(info_of(), summarize(told_rows(told_window(window_id="a <b>"))))
+    assert '<a href="windows.html#a%20%3Cb%3E">a &lt;b&gt;</a>: Topic' in page
     calm = words_of([coverage_row(told_window(), fact_of(topic=None))])
     assert "No topic is flagged." in calm
 
@@ -124,11 +143,25 @@ def test_the_set_level_section_holds_the_string_check_beside_the_judge() -> None
 
 def test_the_composite_counts_kept_lost_and_unknown_and_lists_the_lost() -> None:
     reader = Reader(headline_html(info_of(), summarize(told_rows(told_window()))))
-    assert "3 covered facts: 1 kept, 1 lost, 1 unknown." in reader.words
+    told = "3 covered facts, implicit and trivial ones included: 1 kept, 1 lost, 1 unknown."
+    assert told in reader.words
     assert "1 lost fact: covered, by unsound conclusions alone." in reader.words
     assert "ana lives in Porto IMPORTANT, explicit, window w1" in reader.words
     assert "unsound: unknown_slots" in reader.words
     assert ("href", "windows.html#w1") in reader.attributes
+
+
+def test_the_implicit_composite_is_no_number_where_a_fact_is_unknown() -> None:
+    window = told_window()
+    sound, unjudged = ids_of(window)[0], ids_of(window)[3]
+    implicit = {"requires_inference": True, "status": "COVERED"}
+    known = fact_of("g1", covering=(sound,), **implicit)
+    unknown = fact_of("g2", covering=(unjudged,), **implicit)
+    verdicts = verdict_rows(window, "+--?")
+    words = words_of([*verdicts, coverage_row(window, known, unknown)])
+    assert "Implicit – 1 fact, 1 unjudged The same over facts" in words
+    words = words_of([*verdicts, coverage_row(window, known)])
+    assert "Implicit 100.0 % weight 2 of 2, 1 fact, 0 unjudged The same over facts" in words
 
 
 def test_lost_facts_beyond_the_first_are_counted() -> None:
@@ -139,7 +172,8 @@ def test_lost_facts_beyond_the_first_are_counted() -> None:
     ]
     rows = [*verdict_rows(window, "-"), coverage_row(window, *facts)]
     page = headline_html(info_of(), summarize(rows))
-    assert page.count('<a href="windows.html#w1">') == LOST_SHOWN
+    flags = page.count('<li><a href="windows.html#w1">w1</a>: Topic')
+    assert page.count('<a href="windows.html#w1">') == LOST_SHOWN + flags
     assert "and 3 more, on the page of windows" in page
 
 

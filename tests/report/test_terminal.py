@@ -12,6 +12,7 @@ from evals.runs.record import RunInfo
 from evals.runs.summary import summarize
 from tests.report.conftest import info_of
 from tests.report.window_rows import (
+    LATE,
     batch_row,
     coverage_row,
     fact_of,
@@ -141,12 +142,22 @@ def test_only_pages_that_are_there_are_named(tmp_path: Path) -> None:
 
 def test_the_three_headline_figures_come_first_and_together(make_info: MakeInfo) -> None:
     lines = summary_lines(make_info(), summarize(told_rows(told_window())), PATHS)
-    assert lines[:4] == [
+    assert lines[:5] == [
         "pass rate         33.3 % (1/3), 95 % 6.1–79.2 %, 1 unjudged",  # noqa: RUF001
         "coverage explicit 75.0 % (weight 7.5 of 10, 5 facts), 0 unjudged",
-        "quality×coverage  61.1 % (weight 5.5 of 9, 4 facts), 1 unjudged",  # noqa: RUF001
+        "quality×coverage  between 60.0 % and 65.0 % (1 fact unknown), 5 facts,",  # noqa: RUF001
+        "                  0 unjudged",
         "unjudged          25.0 % (1/4), 95 % 4.6–69.9 %",  # noqa: RUF001
     ]
+
+
+def test_the_composite_is_one_figure_where_no_verdict_is_missing(make_info: MakeInfo) -> None:
+    window = told_window()
+    _, *others = told_rows(window)[3:]
+    rows = [*verdict_rows(window, "+--+"), *others]
+    text = "\n".join(summary_lines(make_info(), summarize(rows), PATHS))
+    assert "\nquality×coverage  65.0 % (weight 6.5 of 10, 5 facts), 0 unjudged\n" in text  # noqa: RUF001
+    assert "between" not in text
 
 
 def test_every_figure_of_the_other_instruments_is_there(make_info: MakeInfo) -> None:
@@ -162,8 +173,8 @@ def test_every_figure_of_the_other_instruments_is_there(make_info: MakeInfo) -> 
         "\nQA wrong          33.3 % (1/3), ",
         "\nQA unanswerable   33.3 % (1/3), ",
         "\nunjudged answering: timeout 1\n",
-        "\nFLAG Topic 'home' has 3 of 4 conclusions, over 60%,",
-        "\n3 covered facts: 1 kept, 1 lost, 1 unknown.\n",
+        "\nFLAG window w1: Topic 'home' has 3 of 4 conclusions, over 60%,",
+        "\n3 covered facts, implicit and trivial ones included: 1 kept, 1 lost, 1 unknown.\n",
         "\nredundancy        25.0 % (1/4), ",
         "\n  by strings      50.0 % (2/4), ",
         "\ncontradictions    1.00 (n 1), 0 unjudged\n",
@@ -171,6 +182,18 @@ def test_every_figure_of_the_other_instruments_is_there(make_info: MakeInfo) -> 
         "Issues by severity: HIGH 1, MEDIUM 1.",
     ):
         assert wanted in text
+
+
+def test_what_no_rate_counts_and_every_flag_beyond_the_first_are_said(make_info: MakeInfo) -> None:
+    rows = [row for n in range(7) for row in told_rows(told_window(window_id=f"w{n}"))]
+    rows.append(coverage_row(told_window(window_id="w8"), questions=None, questions_unjudged=LATE))
+    rows.append(unjudged_coverage(told_window(window_id="w9")))
+    text = "\n".join(summary_lines(make_info(), summarize(rows), PATHS))
+    flat = " ".join(text.split())
+    assert "2 windows without questions, question generation unjudged: in no QA rate." in flat
+    assert "1 window without gold: not in it." in flat
+    assert text.count("FLAG window") == 5
+    assert "7 topic flags in 7 windows: see the report." in flat
 
 
 def test_an_instrument_that_did_not_run_has_one_line(make_info: MakeInfo) -> None:

@@ -1,5 +1,6 @@
 """set_level_summary over hand-worked rows: every field, what it counts, and what it leaves out."""
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +32,8 @@ def rows(make_row: MakeRow, issue: Issue) -> list[SetLevelRow]:
             repeats=["ab", "gh"],
             name="loop",
         ),
-        # Overlapping groups are one of three: 2 of 5 could go. The string repeats are all in it.
+        # Three conclusions in two groups that overlap: 1 of 5 could go for sure. The string repeats
+        # are held together by the two.
         make_row("abcde", [issue(*"ab"), issue(*"cb")], repeats=["abc"], name="overlap"),
         make_row("abc", [issue(*"ab", **clash), issue(*"bc", **clash)], name="clash"),
         make_row("a", [], name="one"),
@@ -47,7 +49,7 @@ def summary(rows: list[SetLevelRow]) -> SetLevelSummary:
 @pytest.mark.parametrize(
     ("name", "hits", "n", "unjudged"),
     [
-        ("redundancy_rate", 3 + 1 + 2, 8 + 5 + 3 + 1, 4),
+        ("redundancy_rate", 3 + 1 + 1, 8 + 5 + 3 + 1, 4),
         ("string_redundancy_rate", 2 + 2 + 3, 8 + 5 + 3 + 1 + 4, 0),
         ("set_level_unjudged_share", 1, 5, 0),
     ],
@@ -62,7 +64,7 @@ def test_rates(summary: SetLevelSummary, name: str, hits: int, n: int, unjudged:
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
-        ("redundancy_groups_by_size", {"2": 1, "3": 1, "4": 1}),
+        ("redundancy_groups_by_size", {"2": 3, "4": 1}),
         ("issues_by_severity", {"LOW": 5, "HIGH": 1, "MEDIUM": 1}),
     ],
 )
@@ -93,13 +95,17 @@ def test_counts(summary: SetLevelSummary) -> None:
         (["ab"], ["ab"], 1, 0),
         (["abcd"], ["ab", "cd"], 3, 0),
         (["ab", "cd"], ["abcd"], 2, 4),
-        (["ab", "bc", "cd"], ["ad"], 3, 0),
-        (["ab", "ab"], [], 1, 0),
+        (["ab", "bc", "cd"], ["ad"], 1, 0),
+        (["ab", "ba"], [], 1, 0),
+        (["abc", "cde"], [], 3, 0),
+        (["abc", "ab"], ["bc"], 1, 0),
+        (["ab", "bc", "ca"], [], 0, 0),
+        (["ab", "bc", "ca", "cd", "da"], [], 0, 0),
         ([], ["abc"], 0, 3),
         (["abcde"], [], 4, 0),
     ],
 )
-def test_one_of_each_connected_group_stays(
+def test_one_of_each_distinct_group_stays(
     make_row: MakeRow,
     issue: Issue,
     groups: list[str],
@@ -111,6 +117,39 @@ def test_one_of_each_connected_group_stays(
     summary = set_level_summary([row])
     assert (summary.redundancy_rate.hits, summary.redundancy_rate.n) == (going, 5)
     assert summary.string_repeats_missed_by_judge == missed
+
+
+def test_groups_are_counted_as_the_judge_gave_them_and_each_once(
+    make_row: MakeRow, issue: Issue
+) -> None:
+    row = make_row("abcde", [issue(*group) for group in ("db", "bcde", "bd", "ab")])
+    assert row.redundancy_groups == (("a", "b"), ("b", "c", "d", "e"), ("b", "d"))
+    counts = set_level_summary([row]).redundancy_groups_by_size.counts
+    assert counts == {"2": 2, "4": 1}
+
+
+def test_never_more_is_dropped_than_leaves_one_of_each_group(
+    make_row: MakeRow, issue: Issue
+) -> None:
+    """The most that could go, found by trying: exact without overlap, else not exceeded."""
+    rng = random.Random(4)
+    exact = 0
+    for _ in range(300):
+        groups = [rng.sample("abcdefg", rng.choice([2, 2, 3, 4])) for _ in range(rng.randint(0, 4))]
+        row = make_row("abcdefg", [issue(*group) for group in groups])
+        going = set_level_summary([row]).redundancy_rate.hits
+        grouped = set().union(*groups)
+        kept = next(
+            size
+            for size in range(len(grouped) + 1)
+            for stay in itertools.combinations(sorted(grouped), size)
+            if all(set(stay) & set(group) for group in groups)
+        )
+        assert 0 <= going <= len(grouped) - kept
+        if sum(map(len, groups)) == len(grouped):
+            assert going == len(grouped) - kept
+            exact += 1
+    assert exact > 50
 
 
 def test_a_contradiction_is_no_redundancy(make_row: MakeRow, issue: Issue) -> None:

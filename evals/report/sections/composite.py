@@ -1,13 +1,14 @@
 """The section of the composite: quality and coverage of the same facts and windows (3.6)."""
 
 from evals.composite import CompositeSummary, LostFact
+from evals.coverage.share import Share
 from evals.report import numbers
 from evals.report.charts.composite import (
     covered_facts_chart,
     quality_against_coverage,
     without_a_place,
 )
-from evals.report.coverage_reading import kept_text, unknown_text
+from evals.report.coverage_reading import kept_text, quality_parts, quality_value
 from evals.report.links import window_link, windows_link
 from evals.report.sections.parts import Chart, Figure, share_figure
 from evals.report.text import cut
@@ -33,17 +34,26 @@ def composite_values(summary: CompositeSummary) -> dict[str, object]:
 
 def _figures(summary: CompositeSummary) -> list[Figure]:
     return [
-        share_figure(
+        Figure(
             "Quality × coverage",  # noqa: RUF001  the sign is meant
-            summary.quality_coverage,
-            f"Explicit facts, covered by sound conclusions. {unknown_text(summary)}.",
+            quality_value(summary),
+            quality_parts(summary),
+            "Explicit facts, covered by sound conclusions. Where a verdict is missing: from what "
+            "it comes to if all that is unknown is unsound, to what if it is sound.",
         ),
-        share_figure(
-            "Implicit",
-            summary.quality_coverage_implicit,
-            "The same over facts that need an inference: reported, not the deriver's score.",
-        ),
+        _implicit(summary.quality_coverage_implicit),
     ]
+
+
+def _implicit(share: Share) -> Figure:
+    # Without a value, what the known facts weigh would read as one.
+    said = share if share.value is not None else share.model_copy(update={"weight": 0.0})
+    return share_figure(
+        "Implicit",
+        said,
+        "The same over facts that need an inference: reported, not the deriver's score. No number "
+        "where a verdict is missing.",
+    )
 
 
 def _charts(summary: CompositeSummary) -> list[Chart]:
@@ -61,7 +71,8 @@ def _charts(summary: CompositeSummary) -> list[Chart]:
             "Covered facts",
             covered_facts_chart(summary),
             "Kept: by a sound conclusion at least. Lost: by unsound ones alone, PARTIAL at best. "
-            "Unknown: no sound one, and a verdict is missing; in no share.",
+            "Unknown: no sound one, and a verdict is missing. Implicit and trivial facts count "
+            "here, too.",
         ),
     ]
 

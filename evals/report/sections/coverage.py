@@ -16,11 +16,14 @@ from evals.report.coverage_reading import (
     IMPLICIT,
     QA_INDEPENDENCE,
     SILENCE,
+    flags_text,
     gold_text,
     relative_time_text,
     unjudged_steps,
+    without_gold_text,
+    without_questions_text,
 )
-from evals.report.links import windows_link
+from evals.report.links import window_link, windows_link
 from evals.report.sections.parts import Chart, Figure, rate_figure, share_figure
 
 
@@ -36,17 +39,23 @@ def coverage_values(summary: CoverageSummary) -> dict[str, object]:
         "charts": _charts(summary),
         "qa": _qa_values(summary),
         "topics": _topic_charts(summary),
-        "flags": [flag.text for flag in summary.topic_flags],
+        "flags_text": flags_text(summary),
+        "flags": [
+            {"window": flag.window_id, "link": window_link(flag.window_id), "text": flag.text}
+            for flag in summary.topic_flags
+        ],
     }
 
 
 def _figures(summary: CoverageSummary) -> list[Figure]:
+    without_gold = without_gold_text(summary)
+    skipped_note = f"{SILENCE} {without_gold}." if without_gold else SILENCE
     return [
         share_figure(
             "Explicit", summary.coverage_explicit, "The deriver's score: what windows say outright."
         ),
         share_figure("Implicit", summary.coverage_implicit, IMPLICIT),
-        rate_figure("TRIVIAL skipped", summary.trivial_skipped_rate, SILENCE),
+        rate_figure("TRIVIAL skipped", summary.trivial_skipped_rate, skipped_note),
         rate_figure(
             "Unjudged windows",
             summary.coverage_unjudged_share,
@@ -75,7 +84,7 @@ def _charts(summary: CoverageSummary) -> list[Chart]:
             "Dropped facts",
             dropped_chart(summary),
             f"{dropped} refused by the harness and in no score: no span in the window, no licensed "
-            "inference, a relative time, or a peer nobody asked about.",
+            "inference, a relative time, a peer nobody asked about, or a repeat.",
         ),
     ]
 
@@ -91,6 +100,7 @@ def _qa_values(summary: CoverageSummary) -> dict[str, object]:
         "independence": QA_INDEPENDENCE,
         "correct": numbers.rate_text(summary.qa_answerable_correct_rate),
         "questions": numbers.counted(summary.questions, "question"),
+        "without": without_questions_text(summary),
         "dropped": f"{numbers.count(summary.dropped_questions)} more refused by the harness",
         "wrong_link": windows_link(grade="ANSWERABLE_WRONG"),
     }

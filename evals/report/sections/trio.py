@@ -6,7 +6,8 @@ from evals.report.coverage_reading import (
     WHY_COMPOSITE,
     WHY_COVERAGE,
     WHY_QUALITY,
-    unknown_text,
+    quality_parts,
+    quality_value,
 )
 from evals.report.sections.parts import Figure, rate_figure, share_figure
 from evals.runs.summary import RunSummary
@@ -42,9 +43,8 @@ def _composite(summary: RunSummary) -> Figure:
     name = "Quality × coverage"  # noqa: RUF001  the sign is meant
     if summary.composite is None or not both_ran(summary):
         return _not_run(name, WHY_COMPOSITE)
-    share = summary.composite.quality_coverage
-    meaning = f"of the same, by sound conclusions; {unknown_text(summary.composite)}"
-    return share_figure(name, share, meaning)
+    value, parts = quality_value(summary.composite), quality_parts(summary.composite)
+    return Figure(name, value, parts, "of the same, by sound conclusions")
 
 
 def _not_run(name: str, why: str) -> Figure:
