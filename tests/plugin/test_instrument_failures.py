@@ -24,8 +24,8 @@ from evals.coverage import qa
 
 honest = qa.answering_request
 
-def leaky(question, conclusions, settings, prompts):
-    request = honest(question, conclusions, settings, prompts)
+def leaky(where, question, conclusions, settings, prompts):
+    request = honest(where, question, conclusions, settings, prompts)
     if not any("of window 1 " in conclusion.text for conclusion in conclusions):
         return request
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
