@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from evals.coverage.licence import licenses_nothing
 from evals.coverage.relative_time import relative_expressions
 from evals.coverage.render import gold_request
 from evals.coverage.row import DroppedFact, GoldFact
@@ -17,9 +18,6 @@ from evals.untrusted import for_terminal
 if TYPE_CHECKING:
     from evals.coverage.case import CoverageCase
 
-
-NO_INFERENCE = "NONE"
-"""What ``licensed_inference`` says where the fact licenses nothing."""
 
 DropReason = Literal[
     "span_not_found", "no_inference", "relative_time", "unknown_peer", "repeated", "too_long"
@@ -111,6 +109,6 @@ def _refusal(
     if found:
         return "relative_time", ", ".join(map(repr, found))
     # However it is written: a fact is dropped here and counted, so nothing is gained by guessing.
-    if item.licensed_inference.strip(" .").upper() in {"", NO_INFERENCE}:
+    if licenses_nothing(item.licensed_inference):
         return "no_inference", f"licenses {item.licensed_inference!r}"
     return None

@@ -81,7 +81,7 @@ def mean_text(mean: Mean) -> str:
 
 def share_value(share: Share) -> str:
     """Return the weighted share alone: ``62.5 %``, or ``–``."""
-    return percent(share.earned, share.weight)
+    return NOTHING if share.value is None else percent(share.earned, share.weight)
 
 
 def share_parts(share: Share) -> list[str]:
