@@ -24,8 +24,8 @@ LAYERS = (
 )
 RESTRICTED = {
     "pytest": ("evals.plugin",),
-    "anthropic": ("evals.judging.live",),
-    "httpx2": ("evals.judging.live",),
+    "anthropic": ("evals.judging.sdk",),
+    "httpx2": ("evals.judging.sdk",),
     "sqlite3": ("evals.judging.store",),
     "scipy": ("evals.metrics",),
     "pygal": ("evals.report.charts",),

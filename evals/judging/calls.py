@@ -13,7 +13,7 @@ from evals.judging.limiter import Limiter
 from evals.judging.message import ApiMessage, NotAMessageError, parse_message
 from evals.judging.request import JudgeRequest
 from evals.judging.retry import RetryPolicy
-from evals.judging.transport import AttemptError, Transport
+from evals.judging.transport import AttemptError, Reply, Transport
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ class LiveCalls:
             self.attempts += 1
             self.calls += number == 1
             try:
-                text = await self._send(request)
-                message = parse_message(text)
+                reply = await self._send(request)
+                message = parse_message(reply.text)
             except NotAMessageError as error:
                 raise AttemptError(f"a 200 answer that is no Message ({error})", "retry") from None
             except AttemptError as failure:
@@ -136,13 +136,13 @@ class LiveCalls:
                     self._refused = failure
                 raise
             self._limiter.succeeded(generation)
-            return text, message
+            return reply.text, message
 
-    async def _send(self, request: JudgeRequest) -> str:
+    async def _send(self, request: JudgeRequest) -> Reply:
         deadline = asyncio.timeout(self._policy.attempt_timeout_s)
         try:
             async with deadline:
-                return await self._transport.send(request.params)
+                return await self._transport.send(request.body)
         except TimeoutError:
             if not deadline.expired():
                 raise

@@ -59,9 +59,14 @@ class JudgeRequest:
         }
 
     @cached_property
+    def body(self) -> bytes:
+        """``params`` as canonical JSON: encoded once, for the hash and for sending."""
+        return _canonical(self.params)
+
+    @cached_property
     def request_hash(self) -> str:
         """sha256 of the body and the repeat index: 64 hex digits, a valid batch ``custom_id``."""
-        return request_hash_of(self.params, self.settings.repeat)
+        return _hash_of(self.body, self.settings.repeat)
 
 
 def request_hash_of(params: dict[str, Any], repeat: int) -> str:
@@ -69,5 +74,13 @@ def request_hash_of(params: dict[str, Any], repeat: int) -> str:
 
     Covers model, prompt text, rendered input, schema, token limit, reasoning and repeat index.
     """
-    text = json.dumps([params, repeat], ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _hash_of(_canonical(params), repeat)
+
+
+def _canonical(params: dict[str, Any]) -> bytes:
+    return json.dumps(params, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _hash_of(body: bytes, repeat: int) -> str:
+    # The JSON array of both.
+    return hashlib.sha256(b"[%b,%d]" % (body, repeat)).hexdigest()

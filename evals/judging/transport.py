@@ -1,6 +1,8 @@
 """The seam under the live calls: one HTTP attempt, which gives a body or says how it failed."""
 
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 FailureKind = Literal["retry", "slow_down", "give_up", "stop_run"]
 """What follows from a failed attempt:
@@ -38,6 +40,16 @@ class AttemptError(Exception):
         self.timed_out = timed_out
 
 
+@dataclass(frozen=True)
+class Reply:
+    """A 200 answer."""
+
+    text: str
+    """The body, verbatim."""
+    headers: Mapping[str, str]
+    """By name, case-insensitive or in lower case."""
+
+
 class Transport(Protocol):
     """Sends one attempt at a time; knows nothing of retries, deadlines and stores."""
 
@@ -46,8 +58,8 @@ class Transport(Protocol):
         """Address of the server for messages, without credentials."""
         ...
 
-    async def send(self, params: dict[str, Any]) -> str:
-        """Post ``params`` as they are and return the body of the 200 answer, verbatim.
+    async def send(self, body: bytes) -> Reply:
+        """Post a Messages API body as it is and return the 200 answer.
 
         Raises:
             AttemptError: there is no such answer.

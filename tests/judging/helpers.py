@@ -8,7 +8,7 @@ from typing import Any
 from evals.judging.isolation import Guard
 from evals.judging.prompts import Prompt
 from evals.judging.request import JudgeRequest, JudgeSettings
-from evals.judging.transport import AttemptError
+from evals.judging.transport import AttemptError, Reply
 from evals.records import ReasoningMode
 
 MODEL = "claude-judge"
@@ -65,9 +65,9 @@ class ScriptedTransport:
         self.sent: list[dict[str, Any]] = []
         self.closed = False
 
-    async def send(self, params: dict[str, Any]) -> str:
+    async def send(self, body: bytes) -> Reply:
         outcome = self.outcomes[min(len(self.sent), len(self.outcomes) - 1)]
-        self.sent.append(params)
+        self.sent.append(json.loads(body))
         if isinstance(outcome, AttemptError):
             raise AttemptError(
                 outcome.what,
@@ -77,10 +77,10 @@ class ScriptedTransport:
             )
         if isinstance(outcome, str):
             await asyncio.sleep(0)
-            return outcome
+            return Reply(outcome, {})
         answer = await outcome()
         assert isinstance(answer, str)
-        return answer
+        return Reply(answer, {})
 
     async def aclose(self) -> None:
         self.closed = True

@@ -249,7 +249,7 @@ def test_a_server_that_says_the_key_back_is_not_quoted_with_it(
             api_key=SecretStr(KEY), base_url=f"{messages_api.url}/{KEY}", max_in_flight=1
         )
         with pytest.raises(AttemptError) as caught:
-            await transport.send(request_for("a").params)
+            await transport.send(request_for("a").body)
         await transport.aclose()
         return caught.value
 
