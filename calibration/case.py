@@ -1,5 +1,6 @@
 """One specimen as a test case, judged exactly as a trace's conclusion is judged."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -13,7 +14,8 @@ from calibration.expectations import (
 from calibration.specimen import Specimen
 from evals.errors import JudgeError
 from evals.judging.asking import CallLog
-from evals.judging.case import Row, RunContext
+from evals.judging.case import FollowUp, Row, RunContext
+from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
 from evals.premise.ask import ask_pass_1, ask_pass_2
 from evals.premise.case import PremiseCase
@@ -130,6 +132,12 @@ class SpecimenCase:
             missing=answers.missing or (),
             mismatches=self._mismatches(answers),
         )
+
+    def follow_ups(self, missing: Collection[str], settings: JudgeSettings) -> tuple[FollowUp, ...]:
+        """Return those of the conclusion; none where pass 1 is asked alone."""
+        if self.mode == "pass_1":
+            return ()
+        return self.premise_case.follow_ups(missing, settings)
 
     async def _ask(self, log: CallLog, context: RunContext) -> _Answers:
         try:

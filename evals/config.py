@@ -22,8 +22,21 @@ RECORDINGS_DIR = ROOT / "fixtures" / "recordings"
 DEFAULT_STORE = ROOT / ".answers" / "answers.sqlite"
 REPORTS_DIR = ROOT / "reports"
 
-JudgeChoice = Literal["auto", "live", "recorded"]
-JudgeMode = Literal["live", "recorded"]
+JudgeChoice = Literal["auto", "live", "batch", "recorded"]
+JudgeMode = Literal["live", "batch", "recorded"]
+
+
+class Limits(Record):
+    """What a run may buy; None: any amount."""
+
+    max_calls: int | None = Field(ge=0)
+    """Requests sent: a call that takes several attempts is one."""
+    max_tokens: int | None = Field(ge=0)
+    """Tokens read and written, those from the cache included."""
+    max_cost_usd: float | None = Field(ge=0, allow_inf_nan=False)
+
+
+NO_LIMITS = Limits(max_calls=None, max_tokens=None, max_cost_usd=None)
 
 
 class RunConfig(Record):
@@ -45,7 +58,12 @@ class RunConfig(Record):
     call_timeout_s: float = Field(gt=0)
     """Hard deadline of one HTTP attempt."""
     max_attempts: int = Field(ge=1)
-    """HTTP attempts a call may take, the first included."""
+    """Failed HTTP attempts a call may take; those refused with 429 or 529 do not count."""
+    batch_poll_s: float = Field(gt=0, allow_inf_nan=False)
+    """First wait between two looks at a submitted batch, in seconds."""
+    limits: Limits
+    plan: bool
+    """Say what the run would need, and make no call."""
     base_url: str | None
     api_key: SecretStr | None = Field(exclude=True, repr=False)
     """Never written anywhere."""
@@ -103,17 +121,21 @@ def resolve_judge_mode(choice: JudgeChoice, *, has_key: bool) -> tuple[JudgeMode
     """Return the mode that ``choice`` comes to, and why (design section 5).
 
     Raises:
-        ConfigError: live was asked for and there is no key.
+        ConfigError: live or batch was asked for and there is no key.
     """
     if choice == "recorded":
         return "recorded", "recorded answers: asked for with --judge recorded"
-    if choice == "live" and not has_key:
+    if choice in {"live", "batch"} and not has_key:
         raise ConfigError(
-            "--judge live",
+            f"--judge {choice}",
             "no ANTHROPIC_API_KEY in the environment",
             "a key",
             "Set ANTHROPIC_API_KEY, or use --judge recorded.",
         )
+    if choice == "batch":
+        return "batch", "live judge in batches: asked for with --judge batch"
+    if choice == "live":
+        return "live", "live judge: asked for with --judge live"
     if has_key:
         return "live", "live judge: ANTHROPIC_API_KEY is set"
     return "recorded", "recorded answers: ANTHROPIC_API_KEY is not set"

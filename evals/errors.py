@@ -4,10 +4,11 @@ EvalError
 ├── ConfigError            an option or setting is wrong (exit code 4)
 ├── TraceError             a trace cannot be read as it stands
 ├── PromptError            a prompt file is missing, or its placeholders do not fit
-├── StoreError             the answer store cannot be opened, read or written
+├── StoreError             the answer store cannot be opened, read or written (stops the session)
 ├── ExchangeError          exported requests and imported answers do not fit together
 ├── CalibrationError       a gallery or a calibration stamp cannot be read
-├── RunError               a run record on disk cannot be read
+├── JudgeProcessError      the process that judges ended, or met a fault (stops the session)
+├── RunError               a run record cannot be read or written (writing stops the session)
 ├── IsolationError         a blind request held text of the source (stops the session, exit code 12)
 ├── WrongModelError        another model answered than the pinned one (stops the session)
 └── JudgeError             one call gave no usable answer; becomes ``Unjudged(reason, detail)``
@@ -17,7 +18,8 @@ EvalError
     ├── CallTimeoutError     timeout
     ├── ExhaustedError       exhausted
     ├── NotRecordedError     not_recorded
-    └── TooLargeError        too_large
+    ├── TooLargeError        too_large
+    └── BudgetError          budget
 """
 
 from typing import ClassVar, Literal
@@ -30,12 +32,16 @@ UnjudgedReason = Literal[
     "exhausted",
     "not_recorded",
     "too_large",
+    "budget",
 ]
 """Why an item has no verdict. Reasons of the harness, not kinds of failing conclusions."""
 
 
 class EvalError(Exception):
     """Base of every error this project raises on purpose."""
+
+    stops_run: ClassVar[bool] = False
+    """Whether nothing more may be asked after it: going on would be wrong, or paid for nothing."""
 
     def __init__(self, where: str, found: str, wanted: str, todo: str) -> None:
         """State the four things a reader needs.
@@ -69,7 +75,9 @@ class PromptError(EvalError):
 
 
 class StoreError(EvalError):
-    """The answer store cannot be opened, read or written."""
+    """The answer store cannot be opened, read or written. Stops the session."""
+
+    stops_run = True
 
 
 class ExchangeError(EvalError):
@@ -81,15 +89,27 @@ class CalibrationError(EvalError):
 
 
 class RunError(EvalError):
-    """A run record on disk cannot be read."""
+    """A run record cannot be read or written. Stops the session."""
+
+    stops_run = True
+
+
+class JudgeProcessError(EvalError):
+    """The process that judges ended, or met a fault of its own. Stops the session."""
+
+    stops_run = True
 
 
 class IsolationError(EvalError):
     """A blind request held text of the source, or of a sibling (1.1). Stops the session."""
 
+    stops_run = True
+
 
 class WrongModelError(EvalError):
     """Another model answered than the pinned one (1.5). Stops the session."""
+
+    stops_run = True
 
 
 class JudgeError(EvalError):
@@ -138,3 +158,9 @@ class TooLargeError(JudgeError):
     """The item does not fit into one request; it is refused whole and never cut."""
 
     reason = "too_large"
+
+
+class BudgetError(JudgeError):
+    """The run may not buy any more: nothing was sent."""
+
+    reason = "budget"

@@ -48,6 +48,12 @@ class Histogram(Record):
     unjudged: int
 
 
+def load_statistics() -> None:
+    """Import what the intervals are made with (half a second), before the first is wanted."""
+    import numpy as np  # noqa: F401, PLC0415
+    import scipy.stats  # noqa: F401, PLC0415
+
+
 def rate_of(outcomes: Iterable[bool | None]) -> Rate:
     """Return the share of True; None stands for an unjudged item."""
     from scipy.stats import binomtest  # noqa: PLC0415  a second, only where a metric is made

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from evals.errors import JudgeError, UnjudgedReason
 
 DatasetShape = Literal["benchmark", "production"]
-AnswerSource = Literal["live", "store", "recording"]
+AnswerSource = Literal["live", "batch", "store", "recording"]
 ReasoningMode = Literal["off", "adaptive"]
 
 

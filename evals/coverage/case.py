@@ -3,19 +3,21 @@
 import hashlib
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from evals.config import ROOT
 from evals.coverage.audited import audited_gold
+from evals.coverage.follow_ups import window_follow_ups
 from evals.coverage.judge import judge_window
 from evals.coverage.prompts import CoveragePrompts
 from evals.coverage.row import CoverageRow
 from evals.coverage.schema import GoldItem
 from evals.errors import TraceError
-from evals.judging.case import RunContext
+from evals.judging.case import FollowUp, RunContext
+from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
 from evals.judging.window_text import message_lines
 from evals.records import Window
@@ -58,6 +60,10 @@ class CoverageCase:
     async def evaluate(self, judge: Judge, context: RunContext) -> CoverageRow:
         """Judge the window: see ``judge_window``."""
         return await judge_window(self, judge, context)
+
+    def follow_ups(self, missing: Collection[str], settings: JudgeSettings) -> tuple[FollowUp, ...]:
+        """Return matching and topics after gold, answers after questions, comparison last."""
+        return window_follow_ups(self, missing, settings)
 
 
 def coverage_cases(

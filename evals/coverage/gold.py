@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from evals.coverage.licence import licenses_nothing
-from evals.coverage.relative_time import relative_expressions
 from evals.coverage.render import gold_request
 from evals.coverage.row import DroppedFact, GoldFact
 from evals.coverage.schema import GoldAnswer, GoldItem
@@ -105,6 +104,8 @@ def _refusal(
         return "span_not_found", "the span is in no message of the window, or too short to tell"
     if len(item.fact) > MOST_FACT_CHARS:
         return "too_long", f"{len(item.fact)} characters, at most {MOST_FACT_CHARS}"
+    from evals.coverage.relative_time import relative_expressions  # noqa: PLC0415  60 ms of patterns, only where facts are read
+
     found = relative_expressions(item.fact)
     if found:
         return "relative_time", ", ".join(map(repr, found))

@@ -6,9 +6,9 @@ answering call is an error of the test and stops the run.
 
 from collections.abc import Callable
 
-from evals.judging.case import Row
+from evals.judging.judged import Judged
 
 
-def test_window(judged: Row, record_outcome: Callable[[Row], None]) -> None:
+def test_window(judged: Judged, record_outcome: Callable[[Judged], None]) -> None:
     """The window's gold is matched and its questions are answered, or the row says what was not."""
     record_outcome(judged)

@@ -3,16 +3,18 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, retry_if_exception
 
 from evals.errors import CallTimeoutError, ExhaustedError, JudgeError
+from evals.judging.headers import quotas_left
 from evals.judging.limiter import Limiter
 from evals.judging.message import ApiMessage, NotAMessageError, parse_message
 from evals.judging.request import JudgeRequest
-from evals.judging.retry import RetryPolicy
+from evals.judging.retry import RetryPolicy, Tries
 from evals.judging.transport import AttemptError, Reply, Transport
 
 
@@ -54,7 +56,14 @@ class LiveCalls:
         self._policy = policy
         self._sleep = sleep
         self._chance = chance
-        self._limiter = Limiter(max_in_flight, sleep=sleep, clock=clock)
+        self._clock = clock
+        self._limiter = Limiter(
+            max_in_flight,
+            pause_s=lambda refusals: policy.pause_s(refusals, chance()),
+            longest_hold_s=policy.longest_retry_after_s,
+            sleep=sleep,
+            clock=clock,
+        )
         self._refused: AttemptError | None = None
         self.calls = 0
         """Calls of which at least one attempt was begun."""
@@ -76,6 +85,11 @@ class LiveCalls:
         """HTTP attempts allowed at once now: fewer than ``max_in_flight`` after an overload."""
         return self._limiter.limit
 
+    @property
+    def hold_s(self) -> float:
+        """Seconds until the next attempt may begin: the server asked to wait; 0: now."""
+        return self._limiter.hold_s
+
     async def call(self, request: JudgeRequest, may_send: Callable[[], None]) -> Sent:
         """Send ``request`` until it is answered.
 
@@ -87,25 +101,25 @@ class LiveCalls:
         Raises:
             CallTimeoutError: no attempt was answered, and the last one hit the deadline.
             ExhaustedError: no attempt was answered, or the server refused for good. After a refusal
-                that holds for the whole run (key, model, address) nothing more is sent at all.
+                that holds for the whole run (key, model, address), and after an outage that was too
+                long (see ``RetryPolicy``), nothing more is sent at all.
         """
-        attempts = 0
+        tries = Tries(self._policy, self._clock, self._chance)
         retrying = AsyncRetrying(
-            stop=stop_after_attempt(self._policy.max_attempts),
+            stop=lambda _: tries.are_over,
             retry=retry_if_exception(_is_transient),
-            wait=self._wait_after,
+            wait=lambda _: tries.wait_s,
             sleep=self._sleep,
             reraise=True,
         )
         try:
             async for attempt in retrying:
-                attempts += 1
                 with attempt:
-                    text, message = await self._attempt(request, attempts, may_send)
+                    text, message = await self._attempt(request, tries, may_send)
         except AttemptError as failure:
-            error = self._given_up(request, failure, attempts)
+            error = self._given_up(request, failure, tries.made)
         else:
-            return Sent(text, message, attempts)
+            return Sent(text, message, tries.made)
         # Raised out here so that it carries no context: an SDK error holds the request's headers.
         raise error
 
@@ -114,29 +128,55 @@ class LiveCalls:
         await self._transport.aclose()
 
     async def _attempt(
-        self, request: JudgeRequest, number: int, may_send: Callable[[], None]
+        self, request: JudgeRequest, tries: Tries, may_send: Callable[[], None]
     ) -> tuple[str, ApiMessage]:
-        async with self._limiter.slot() as generation:
+        async with self._limiter.slot() as number:
             # Not before the wait: much can happen while a call stands in line.
             may_send()
             if self._refused is not None:
-                raise AttemptError(self._refused.what, "stop_run")
+                raise AttemptError(self._refused.what, self._refused.kind)
+            tries.made += 1
             self.attempts += 1
-            self.calls += number == 1
+            self.calls += tries.made == 1
             try:
                 reply = await self._send(request)
+                self._hear(number, reply.headers)
                 message = parse_message(reply.text)
             except NotAMessageError as error:
-                raise AttemptError(f"a 200 answer that is no Message ({error})", "retry") from None
-            except AttemptError as failure:
-                if failure.kind == "slow_down":
-                    pause_s = self._policy.pause_s(failure.retry_after_s, self._chance())
-                    self._limiter.slow_down(pause_s, generation)
-                if failure.kind == "stop_run":
-                    self._refused = failure
-                raise
-            self._limiter.succeeded(generation)
-            return reply.text, message
+                failure = AttemptError(f"a 200 answer that is no Message ({error})", "retry")
+            except AttemptError as error:
+                failure = error
+            else:
+                self._succeed(number, message)
+                return reply.text, message
+            self._hear(number, failure.headers)
+            tries.meet(failure)
+            self._follow(failure)
+            raise failure
+
+    def _hear(self, number: int, headers: Mapping[str, str]) -> None:
+        self._limiter.hear(number, quotas_left(headers, datetime.now(UTC)))
+
+    def _succeed(self, number: int, message: ApiMessage) -> None:
+        self._limiter.succeed(number)
+        usage = message.usage
+        if usage is not None:
+            written = usage.cache_creation_input_tokens or 0
+            self._limiter.count_tokens(
+                input_tokens=usage.input_tokens + written, output_tokens=usage.output_tokens
+            )
+
+    def _follow(self, failure: AttemptError) -> None:
+        """Let a failure of one call count for all."""
+        if failure.kind == "stop_run":
+            self._refused = failure
+        if failure.kind != "slow_down":
+            return
+        self._limiter.slow_down(self._policy.asked_s(failure.retry_after_s))
+        refused_for_s = self._limiter.refused_for_s
+        if refused_for_s >= self._policy.outage_s:
+            what = f"{failure.what}, and no answer to any call for {refused_for_s:.0f} s"
+            self._refused = AttemptError(what, "outage")
 
     async def _send(self, request: JudgeRequest) -> Reply:
         deadline = asyncio.timeout(self._policy.attempt_timeout_s)
@@ -149,11 +189,6 @@ class LiveCalls:
             what = f"no whole answer within {self._policy.attempt_timeout_s:g} s"
             raise AttemptError(what, "retry", timed_out=True) from None
 
-    def _wait_after(self, state: RetryCallState) -> float:
-        failure = state.outcome.exception() if state.outcome is not None else None
-        assert isinstance(failure, AttemptError)
-        return self._policy.wait_s(state.attempt_number, failure.retry_after_s, self._chance())
-
     def _given_up(self, request: JudgeRequest, failure: AttemptError, attempts: int) -> JudgeError:
         where = f"request {request.request_hash[:12]} of {request.purpose}"
         found = f"{failure.what} from {self._transport.server}"
@@ -163,7 +198,15 @@ class LiveCalls:
                 where,
                 f"{found} for model {model!r}; nothing more is sent in this run",
                 "a server that takes this key and knows this model",
-                "Check ANTHROPIC_API_KEY, --judge-model and ANTHROPIC_BASE_URL.",
+                "Check ANTHROPIC_API_KEY, --judge-model, ANTHROPIC_BASE_URL and the account's"
+                " limits.",
+            )
+        if failure.kind == "outage":
+            return ExhaustedError(
+                where,
+                f"{found}; nothing more is sent in this run",
+                "a server that is not overloaded all the time",
+                "Run again later: what is answered is kept. Or lower --max-in-flight.",
             )
         if failure.kind == "give_up":
             return ExhaustedError(

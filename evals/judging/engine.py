@@ -2,8 +2,12 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from pydantic import SecretStr
 
 from evals.config import RunConfig
 from evals.errors import (
@@ -12,9 +16,11 @@ from evals.errors import (
     IsolationError,
     NotRecordedError,
     StoreError,
-    WrongModelError,
 )
+from evals.judging.batch.status import RoundStatus
+from evals.judging.budget import Budget, Spending
 from evals.judging.calls import LiveCalls
+from evals.judging.case import Case, Row, RunContext
 from evals.judging.live import LiveTransport
 from evals.judging.message import (
     ApiMessage,
@@ -23,6 +29,7 @@ from evals.judging.message import (
     parse_message,
     response_of,
 )
+from evals.judging.prices import load_prices
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
 from evals.judging.response import JudgeResponse
@@ -45,6 +52,10 @@ class EngineCounts:
     """HTTP attempts running now."""
     answers: dict[AnswerSource, int]
     """Distinct requests answered, by where this run first got the answer from."""
+    spending: Spending
+    """Tokens and cost of the live answers."""
+    round: RoundStatus | None = None
+    """How far a batch run is; None elsewhere, and before its first round."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,14 @@ class _Answer:
     message: ApiMessage
     source: AnswerSource
     attempts: int
+
+
+class _AnsweredMeanwhileError(Exception):
+    """Another run on the same store had the answer before this one's turn to send came."""
+
+    def __init__(self, answer: _Answer) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 @dataclass
@@ -63,36 +82,45 @@ class _Flight:
 class JudgeEngine:
     """Implements ``Judge``. Used on one event loop; ``store`` may be used from any thread."""
 
-    def __init__(self, store: AnswerStore, recordings: Recordings, live: LiveCalls | None) -> None:
+    def __init__(
+        self,
+        store: AnswerStore,
+        recordings: Recordings,
+        live: LiveCalls | None,
+        budget: Budget | None = None,
+    ) -> None:
         """Put the layers together.
 
         Args:
             store: read first, and written with every live answer; closed by ``aclose``.
             recordings: read where the store has nothing.
             live: asked where both have nothing; None: recorded mode.
+            budget: what may be bought; None: any amount, at no known price.
         """
         self.store = store
         self.missing: dict[str, JudgeRequest] = {}
         """Requests that recorded mode has no answer to, by hash, in the order asked."""
         self._recordings = recordings
         self._live = live
+        self._budget = Budget() if budget is None else budget
         self._pin = ModelPin()
         self._stopped_by: EvalError | None = None
         self._flights: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[_Answer]] = set()
         self._origins: dict[str, tuple[AnswerSource, int]] = {}
+        self._by_source: Counter[AnswerSource] = Counter()
 
     @property
     def counts(self) -> EngineCounts:
         """A snapshot of the counters."""
         live = self._live
-        by_source = Counter(source for source, _ in self._origins.values())
         return EngineCounts(
             calls=0 if live is None else live.calls,
             attempts=0 if live is None else live.attempts,
             retries=0 if live is None else live.retries,
             in_flight=0 if live is None else live.in_flight,
-            answers=dict(by_source),
+            answers=dict(self._by_source),
+            spending=self._budget.spending,
         )
 
     async def ask(self, request: JudgeRequest) -> JudgeResponse:
@@ -105,19 +133,19 @@ class JudgeEngine:
             JudgeError: there is no usable answer; its ``reason`` says why.
             IsolationError: the guard found a leak, now or earlier in the run.
             WrongModelError: another model answered than the pinned one, now or earlier.
-            StoreError: store or recordings cannot be read or written.
+            StoreError: store or recordings cannot be read or written, now or earlier.
         """
-        self._check_not_stopped()
-        if request.guard is not None:
-            try:
-                request.guard.check(request.params)
-            except IsolationError as error:
-                self._stopped_by = error
-                raise
-        answer = self._kept(request)
+        answer = self._found(request)
         if answer is None:
             answer = await self._fly(request)
         return response_of(answer.message, request, answer.source, answer.attempts)
+
+    def stop(self, error: EvalError) -> None:
+        """Ask nothing more: every ask from now on raises ``error``, and no attempt is begun.
+
+        What stopped the run first stays the reason: a leak must not pass for something else.
+        """
+        self._stopped_by = self._stopped_by or error
 
     async def aclose(self) -> None:
         """Cancel what is in flight, close connections and store; may be called twice."""
@@ -127,6 +155,32 @@ class JudgeEngine:
         if self._live is not None:
             await self._live.aclose()
         self.store.close()
+
+    async def walk(self, case: Case, context: RunContext) -> Row | None:
+        """Evaluate a case; None where it has to wait for ``settle_round``, as here none has to.
+
+        Raises:
+            EvalError: see ``Case.evaluate``.
+        """
+        return await case.evaluate(self, context)
+
+    async def settle_round(self) -> None:
+        """Get the answers that the cases walked so far wait for.
+
+        Raises:
+            EvalError: what stops the run.
+        """
+
+    def _found(self, request: JudgeRequest) -> _Answer | None:
+        self._check_not_stopped()
+        if request.guard is not None:
+            try:
+                request.guard.check(request.params)
+            except IsolationError as error:
+                self._stopped_by = error
+                raise
+        with self._stopping():
+            return self._kept(request)
 
     def _kept(self, request: JudgeRequest) -> _Answer | None:
         request_hash = request.request_hash
@@ -149,9 +203,16 @@ class JudgeEngine:
                 "Delete the file, or import the answer again.",
             ) from None
         self._check_model(request, message)
+        return _Answer(message, *self._note_origin(request.request_hash, source, 0))
+
+    def _note_origin(
+        self, request_hash: str, source: AnswerSource, attempts: int
+    ) -> tuple[AnswerSource, int]:
         # An answer that this run paid for stays a live one when it is asked for again.
-        origin = self._origins.setdefault(request.request_hash, (source, 0))
-        return _Answer(message, *origin)
+        if request_hash not in self._origins:
+            self._origins[request_hash] = (source, attempts)
+            self._by_source[source] += 1
+        return self._origins[request_hash]
 
     async def _fly(self, request: JudgeRequest) -> _Answer:
         if self._live is None:
@@ -189,18 +250,32 @@ class JudgeEngine:
             del self._flights[request_hash]
 
     async def _call(self, request: JudgeRequest, live: LiveCalls) -> _Answer:
-        sent = await live.call(request, self._check_not_stopped)
+        def may_send() -> None:
+            self._check_not_stopped()
+            with self._stopping():
+                meanwhile = self._kept(request)
+            if meanwhile is not None:
+                raise _AnsweredMeanwhileError(meanwhile)
+            admission.sent()
+
+        try:
+            async with self._budget.admit(request) as admission:
+                sent = await live.call(request, may_send)
+                admission.settle(sent.message)
+        except _AnsweredMeanwhileError as found:
+            return found.answer
         self._check_model(request, sent.message)
-        kept = self.store.put(
-            StoredAnswer(
-                request_hash=request.request_hash,
-                message=sent.text,
-                model_asked=request.settings.model,
-                model_served=sent.message.model,
-                received_at=datetime.now(UTC),
-            )
+        answer = StoredAnswer(
+            request_hash=request.request_hash,
+            message=sent.text,
+            model_asked=request.settings.model,
+            model_served=sent.message.model,
+            received_at=datetime.now(UTC),
         )
-        self._origins[request.request_hash] = ("live", sent.attempts)
+        # An answer that cannot be kept is paid for and lost: before the next one is sent, stop.
+        with self._stopping():
+            kept = self.store.put(answer)
+        self._note_origin(request.request_hash, "live", sent.attempts)
         if kept.message != sent.text:
             # Another process stored an answer meanwhile: the first stands, for both.
             return self._read(request, kept.message, "store", str(self.store.path))
@@ -208,11 +283,16 @@ class JudgeEngine:
 
     def _check_model(self, request: JudgeRequest, message: ApiMessage) -> None:
         where = f"answer {request.request_hash[:12]} to {request.purpose}"
-        try:
+        with self._stopping():
             self._pin.check(where, request.settings.model, message.model)
-        except WrongModelError as error:
-            # What stopped the run first stays the reason: a leak is not to pass for a wrong model.
-            self._stopped_by = self._stopped_by or error
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        try:
+            yield
+        except EvalError as error:
+            if error.stops_run:
+                self.stop(error)
             raise
 
     def _check_not_stopped(self) -> None:
@@ -233,31 +313,46 @@ class JudgeEngine:
 
 
 def open_engine(config: RunConfig) -> JudgeEngine:
-    """Open the judge of a run; in live mode this imports the SDK (about a second).
+    """Open the judge of a run; with a live judge this imports the SDK (about a second).
 
     Raises:
         StoreError: the store or a recording cannot be opened.
-        ConfigError: live mode without a key.
+        ConfigError: live or batch mode without a key.
     """
+    if config.judge_mode == "batch":
+        # Here, because that judge is made of this one.
+        from evals.judging.batch.engine import open_batch_engine  # noqa: PLC0415
+
+        return open_batch_engine(config)
     live: LiveCalls | None = None
     if config.judge_mode == "live":
-        if config.api_key is None:
-            raise ConfigError(
-                "--judge live",
-                "no ANTHROPIC_API_KEY in the environment",
-                "a key",
-                "Set ANTHROPIC_API_KEY, or use --judge recorded.",
-            )
         transport = LiveTransport(
-            api_key=config.api_key, base_url=config.base_url, max_in_flight=config.max_in_flight
+            api_key=key_of(config), base_url=config.base_url, max_in_flight=config.max_in_flight
         )
         policy = RetryPolicy(
             max_attempts=config.max_attempts, attempt_timeout_s=config.call_timeout_s
         )
         live = LiveCalls(transport, policy, config.max_in_flight)
+    budget = Budget(config.limits, load_prices())
     store = AnswerStore(config.store_path)
     try:
-        return JudgeEngine(store, Recordings(config.recordings_dir), live)
+        return JudgeEngine(store, Recordings(config.recordings_dir), live, budget)
     except BaseException:
         store.close()
         raise
+
+
+def key_of(config: RunConfig) -> SecretStr:
+    """Return the key of a run that makes calls.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    if config.api_key is None:
+        raise ConfigError(
+            f"--judge {config.judge_mode}",
+            "no ANTHROPIC_API_KEY in the environment",
+            "a key",
+            "Set ANTHROPIC_API_KEY, or use --judge recorded.",
+        )
+    return config.api_key

@@ -7,9 +7,14 @@ from pydantic import BaseModel
 
 from evals.records import Unjudged
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Most values of a row: passed over first, for there are a hundred a row."""
+
 
 def gaps_of(value: Any) -> Iterator[Unjudged]:
     """Yield every ``Unjudged`` in a record, at any depth."""
+    if type(value) in _PLAIN:
+        return
     if isinstance(value, Unjudged):
         yield value
     elif isinstance(value, BaseModel):

@@ -1,24 +1,34 @@
 """How many HTTP attempts run at once, for all callers of a run together.
 
-At most ``max_in_flight``. An overloaded server (429, 529) slows everybody down, not just the call
-that it refused: nobody starts before the time that it asked for has passed, and the number allowed
-is halved. From there it grows by a fixed step for every round of successes (as many as are allowed
-at once): additive increase, multiplicative decrease. The step is a sixteenth of the bound, rounded
-up, so that one halving is made good within eight rounds: with some seconds a call, in about a
-minute. (At a bound of 64, one more a round would take 32 rounds; one more a success would double
-the number in a round, and be refused again at once.)
+At most ``max_in_flight``, and as many as the server takes:
+
+- each refusal (429, 529) takes one place away. So a server that takes 20 of 64 is left with 20, one
+  that refuses a tenth of the calls with a tenth less, and one that refuses everything with one
+  call at a time, as soon as all that was in flight is refused;
+- while one call at a time is allowed, each refusal makes everybody wait, and longer each time: the
+  next call is a probe of whether the server is back. Where the server says how long to wait,
+  everybody waits as long, whatever the number allowed;
+- a round of successes (as many as are allowed at once) gives a sixteenth of the bound back, rounded
+  up. After an outage, when the number fell to one, it is doubled instead until it is at half of the
+  bound or a call is refused: at a bound of 64, 13 rounds lead from 1 back to 64, which is 3 s at
+  0.2 s a call, and a minute at 5 s a call.
+
+What the server's rate-limit headers say is left is kept too (see ``evals.judging.quota``).
 """
 
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
 
+from evals.judging.headers import QuotaLeft
+from evals.judging.quota import Quotas
+
 _ROUNDS_TO_BOUND = 16
-"""Rounds of successes that lead from nothing to the bound, at most; half of them from its half."""
+"""Rounds of successes that lead from nothing to the bound, by the fixed step alone."""
 
 
 class Limiter:
@@ -28,6 +38,8 @@ class Limiter:
         self,
         max_in_flight: int,
         *,
+        pause_s: Callable[[int], float],
+        longest_hold_s: float,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -35,19 +47,25 @@ class Limiter:
 
         Args:
             max_in_flight: the bound, at least 1.
+            pause_s: seconds to wait after a number of probes, from 1, that were refused in a row.
+            longest_hold_s: bound on what a rate-limit header can make callers wait.
             sleep: waits a number of seconds.
             clock: seconds that only grow.
         """
         self._max = max_in_flight
         self._step = math.ceil(max_in_flight / _ROUNDS_TO_BOUND)
+        self._pause_s = pause_s
         self._sleep = sleep
         self._clock = clock
-        self._tokens = anyio.CapacityLimiter(max_in_flight)
+        self._places = anyio.CapacityLimiter(max_in_flight)
         self._limit = max_in_flight
+        self._quotas = Quotas(longest_hold_s, clock)
         self._resume_at_s = clock()
-        self._generation = 0
         self._successes = 0
-        self._in_flight = 0
+        self._probes_refused = 0
+        self._is_doubling = False
+        self._begun_at_refusal = 0
+        self._refused_since_s: float | None = None
 
     @property
     def limit(self) -> int:
@@ -57,63 +75,91 @@ class Limiter:
     @property
     def in_flight(self) -> int:
         """Attempts running now."""
-        return self._in_flight
+        return self._quotas.in_flight
+
+    @property
+    def refused_for_s(self) -> float:
+        """Seconds since the first refusal after which nothing was answered; 0 after an answer."""
+        return 0.0 if self._refused_since_s is None else self._clock() - self._refused_since_s
+
+    @property
+    def hold_s(self) -> float:
+        """Seconds until the next attempt may be begun, if a place is free; 0: now."""
+        return max(0.0, self._resume_at_s - self._clock(), self._quotas.hold_s())
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
         """Wait for a free place, first come first served, and hold it.
 
         Yields:
-            The generation, which ``slow_down`` and ``succeeded`` want back.
+            The number of the attempt, which ``slow_down``, ``succeed`` and ``hear`` want back.
         """
         borrower = object()
         while True:
-            await self._wait_out_pause()
-            await self._tokens.acquire_on_behalf_of(borrower)
+            while (wait_s := self.hold_s) > 0:
+                await self._sleep(wait_s)
+            await self._places.acquire_on_behalf_of(borrower)
             # The server may have asked for a pause while this call stood in line.
-            if self._clock() >= self._resume_at_s:
+            if self.hold_s <= 0:
                 break
-            self._tokens.release_on_behalf_of(borrower)
-        self._in_flight += 1
+            self._places.release_on_behalf_of(borrower)
+        number = self._quotas.begin()
         try:
-            yield self._generation
+            yield number
         finally:
-            self._in_flight -= 1
-            self._tokens.release_on_behalf_of(borrower)
+            self._quotas.end(number)
+            self._places.release_on_behalf_of(borrower)
 
-    def slow_down(self, pause_s: float, generation: int) -> None:
-        """Pause everybody, and halve what is allowed at once.
-
-        Calls that were under way together are refused together: their first refusal halves, the
-        others tell nothing new.
+    def slow_down(self, asked_s: float | None) -> None:
+        """Take a place away after a refusal, and make everybody wait if it is time to.
 
         Args:
-            pause_s: from now; never shortens a pause.
-            generation: of the slot that was refused.
+            asked_s: what the server asked for, bounded; None where it did not. Never shortens a
+                wait that is on already.
         """
-        self._resume_at_s = max(self._resume_at_s, self._clock() + pause_s)
-        if generation == self._generation:
-            self._generation += 1
-            self._set_limit(max(1, self._limit // 2))
+        now_s = self._clock()
+        if self._refused_since_s is None:
+            self._refused_since_s = now_s
+        self._begun_at_refusal = self._quotas.begun
+        pause_s = asked_s or 0.0
+        if self._limit > 1:
+            self._is_doubling = False
+            self._set_limit(self._limit - 1)
+        else:
+            self._is_doubling = True
+            self._probes_refused += 1
+            # A server that says "now" all the time is not asked all the time.
+            pause_s = max(pause_s, self._pause_s(self._probes_refused if asked_s is None else 1))
+        self._resume_at_s = max(self._resume_at_s, now_s + pause_s)
 
-    def succeeded(self, generation: int) -> None:
-        """Count a success; a round of them allows more, up to the bound.
+    def succeed(self, number: int) -> None:
+        """Count a success; enough of them allow more, up to the bound.
 
         Args:
-            generation: of the slot that was answered. A success of a call that was sent before the
-                last refusal says nothing of how the server fares since, and is not counted.
+            number: of the attempt. After an outage, an answer to one that was begun before the last
+                refusal says nothing of how the server fares since, and allows nothing.
         """
-        if generation != self._generation or self._limit == self._max:
+        self._refused_since_s = None
+        if self._is_doubling and number <= self._begun_at_refusal:
             return
+        self._probes_refused = 0
+        if self._is_doubling and self._limit < self._max // 2:
+            self._set_limit(self._limit + 1)
+            return
+        self._is_doubling = False
         self._successes += 1
         if self._successes >= self._limit:
+            self._successes = 0
             self._set_limit(min(self._max, self._limit + self._step))
 
-    def _set_limit(self, limit: int) -> None:
-        self._successes = 0
-        self._limit = limit
-        self._tokens.total_tokens = limit
+    def hear(self, number: int, left: Sequence[QuotaLeft]) -> None:
+        """Take in what the answer to an attempt says is left of the server's quotas."""
+        self._quotas.hear(number, left)
 
-    async def _wait_out_pause(self) -> None:
-        while (wait_s := self._resume_at_s - self._clock()) > 0:
-            await self._sleep(wait_s)
+    def count_tokens(self, *, input_tokens: int, output_tokens: int) -> None:
+        """Count what an answered attempt used of the token quotas."""
+        self._quotas.count_tokens(input_tokens=input_tokens, output_tokens=output_tokens)
+
+    def _set_limit(self, limit: int) -> None:
+        self._limit = limit
+        self._places.total_tokens = limit

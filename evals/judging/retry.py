@@ -1,92 +1,113 @@
-"""When a failed attempt is made again: one small value, and the reading of ``retry-after``."""
+"""When a failed attempt is made again, and when its call is given up."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+
+from evals.judging.transport import AttemptError
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
     """How often, and after how long.
 
-    The wait before attempt k + 1 is drawn from the upper half of ``first_wait_s * 2 ** (k - 1)``,
-    which ``longest_wait_s`` bounds; a longer ``retry-after`` is waited out instead.
+    A *failure* (no connection, time-out, 408, 409, 5xx, no Message) is one call's: it is tried
+    ``max_attempts`` times. The wait after failure k is drawn from the upper half of
+    ``first_wait_s * 2 ** (k - 1)``, which ``longest_wait_s`` bounds; a longer ``retry-after`` is
+    waited out instead. So with the default 8 attempts a call lives for 31 to 61 s of waiting, and 8
+    times ``attempt_timeout_s`` at most of trying.
+
+    A *refusal* (429, 529) says "not now", and counts as no attempt. A call that meets nothing else
+    is tried for ``outage_s``, however often that is: after 10 minutes, the next refusal ends it. If
+    by then no call of the run was answered in those 10 minutes, the run asks nothing more: a dead
+    server ends it, and no case waits for 10 minutes of its own. In an outage one call at a time
+    probes, at most ``longest_pause_s`` apart (see ``evals.judging.limiter``), or as far apart as
+    the server asks. So the end comes at most one pause late, which ``longest_retry_after_s`` bounds
+    at 5 minutes.
     """
 
     max_attempts: int
-    """HTTP attempts a call may take, the first included."""
+    """Failed HTTP attempts after which a call is given up, at least 1; refusals do not count."""
     attempt_timeout_s: float
     """Hard deadline of one attempt, from sending to the last byte."""
     first_wait_s: float = 0.5
     longest_wait_s: float = 30.0
+    longest_pause_s: float = 4.0
+    """Bound on the wait after a refusal where the server does not say how long."""
     longest_retry_after_s: float = 300.0
     """Bound on what a server can ask for: more is waited this long and then tried."""
+    outage_s: float = 600.0
+    """How long a call is refused before it is given up; the same for all calls together."""
 
     def wait_s(self, attempts: int, retry_after_s: float | None, chance: float) -> float:
         """Return the seconds to wait after ``attempts`` failed attempts.
 
         Args:
-            attempts: attempts made so far, from 1.
+            attempts: failed so far, from 1.
             retry_after_s: what the server asked for; None where it did not.
             chance: jitter, 0 to 1.
         """
-        backoff_s = self._backoff_s(attempts, chance)
-        if retry_after_s is None:
-            return backoff_s
-        return max(backoff_s, min(retry_after_s, self.longest_retry_after_s))
+        backoff_s = min(self._doubled_s(attempts), self.longest_wait_s) * (0.5 + chance / 2)
+        return max(backoff_s, self.asked_s(retry_after_s) or 0.0)
 
-    def pause_s(self, retry_after_s: float | None, chance: float) -> float:
-        """Return the seconds that all other calls wait after the same refusal.
+    def pause_s(self, refusals: int, chance: float) -> float:
+        """Return the seconds to wait after a number of refusals in a row, from 1."""
+        return min(self._doubled_s(refusals), self.longest_pause_s) * (0.5 + chance / 2)
 
-        What the server asked for, bounded, and no more; where it did not say, the first wait: how
-        often one call was refused says nothing of the others.
-        """
-        if retry_after_s is None:
-            return self._backoff_s(1, chance)
-        return min(retry_after_s, self.longest_retry_after_s)
+    def asked_s(self, retry_after_s: float | None) -> float | None:
+        """Return what the server asked for, bounded; None where it did not."""
+        return None if retry_after_s is None else min(retry_after_s, self.longest_retry_after_s)
 
-    def _backoff_s(self, attempts: int, chance: float) -> float:
+    def _doubled_s(self, times: int) -> float:
         # Doubling stops at 2 ** 32: far above any bound, and no overflow.
-        doubled = self.first_wait_s * 2.0 ** min(attempts - 1, 32)
-        return min(doubled, self.longest_wait_s) * (0.5 + chance / 2)
+        return self.first_wait_s * 2.0 ** min(times - 1, 32)
 
 
-def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that an answer asks to wait; None where it does not say, or unreadably.
+class Tries:
+    """What one call has met so far, and what follows from it."""
 
-    Reads ``retry-after-ms``, then ``retry-after`` in seconds (RFC 9110 10.2.3; fractions too) or
-    as an HTTP date. Never negative; can be infinite, so whoever waits has to bound it.
+    def __init__(
+        self, policy: RetryPolicy, clock: Callable[[], float], chance: Callable[[], float]
+    ) -> None:
+        """Start before the first attempt.
 
-    Args:
-        headers: of the answer, names in lower case or case-insensitive.
-        now: aware; what a date is measured from.
-    """
-    if "retry-after-ms" in headers:
-        milliseconds = _not_negative(headers["retry-after-ms"])
-        if milliseconds is not None:
-            return milliseconds / 1000
-    if "retry-after" not in headers:
-        return None
-    text = headers["retry-after"].strip()
-    seconds = _not_negative(text)
-    return _until(text, now) if seconds is None else seconds
+        Args:
+            policy: how often, and after how long.
+            clock: seconds that only grow.
+            chance: jitter, 0 to 1.
+        """
+        self._policy = policy
+        self._clock = clock
+        self._chance = chance
+        self._failures = 0
+        self._refusals = 0
+        self._refused_since_s = 0.0
+        self._wait_s = 0.0
+        self.made = 0
+        """Attempts made, of whatever outcome."""
 
+    @property
+    def wait_s(self) -> float:
+        """Seconds until the next attempt."""
+        return self._wait_s
 
-def _not_negative(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return None if math.isnan(value) or value < 0 else value
+    @property
+    def are_over(self) -> bool:
+        """Whether the call is given up."""
+        if self._failures >= self._policy.max_attempts:
+            return True
+        refused_for_s = self._clock() - self._refused_since_s
+        return self._refusals > 0 and refused_for_s >= self._policy.outage_s
 
-
-def _until(text: str, now: datetime) -> float | None:
-    try:
-        date = parsedate_to_datetime(text)
-        # A date of zone "-0000" comes out naive, and means UTC (RFC 5322 3.3).
-        aware = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
-        return max(0.0, (aware - now).total_seconds())
-    except (ValueError, OverflowError):
-        return None
+    def meet(self, failure: AttemptError) -> None:
+        """Take in how the last attempt failed."""
+        policy = self._policy
+        if failure.kind != "slow_down":
+            self._failures += 1
+            self._refusals = 0
+            self._wait_s = policy.wait_s(self._failures, failure.retry_after_s, self._chance())
+            return
+        if self._refusals == 0:
+            self._refused_since_s = self._clock()
+        self._refusals += 1
+        asked_s = policy.asked_s(failure.retry_after_s)
+        self._wait_s = max(policy.pause_s(self._refusals, self._chance()), asked_s or 0.0)

@@ -5,14 +5,15 @@ costs half the CPU of its default one for a call (see the benchmark in ``tests/b
 """
 
 import gc
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Mapping
 from datetime import UTC, datetime
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from evals.judging.retry import retry_after_s
+from evals.judging.headers import retry_after_s
 from evals.judging.transport import AttemptError, FailureKind, Reply
 from evals.untrusted import for_terminal
 
@@ -27,6 +28,11 @@ _STOP_RUN = frozenset({401, 402, 403, 404})
 _SERVER_ERRORS = 500
 _REDIRECTS = range(300, 400)
 _DETAIL_LENGTH = 200
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_SPEND_CAP = "enforced_spend_limit_reached"
+"""``error.details.error_code`` of a 429 that holds until the account's next month."""
+_LARGEST_PIECE_BYTES = 2**19
+"""aiohttp warns of longer ones, which keep the loop busy, and a warning may be an error."""
 _JSON_HEADERS = {"content-type": "application/json"}
 
 
@@ -41,8 +47,9 @@ class ApiClient:
             base_url: any server that speaks the Messages API; None: the default one.
             max_connections: connections kept.
         """
-        self._sdk, http = _import_sdk()
+        self._sdk, http = import_sdk()
         self._response_type = http.Response
+        self._http_error = http.HTTPError
         self._api_key = api_key
         url = DEFAULT_BASE_URL if base_url is None else base_url
         self._server = _without_credentials(url)
@@ -67,22 +74,76 @@ class ApiClient:
         """Address of the server, without credentials."""
         return self._server
 
-    async def post(self, path: str, body: bytes) -> Reply:
+    async def post(
+        self, path: str, body: bytes | AsyncIterable[bytes], *, length_bytes: int | None = None
+    ) -> Reply:
         """Post JSON and return the 200 answer.
 
         The body goes through ``post`` and not ``messages.create``, which would check, copy and
         encode the parameters again and build a typed answer: more work, and not what is stored.
 
+        Args:
+            path: under the server's address.
+            body: JSON; in pieces where it is too long to be held at once.
+            length_bytes: of a body in pieces; servers want to know.
+
         Raises:
             AttemptError: there is no such answer.
         """
+        if isinstance(body, bytes) and len(body) > _LARGEST_PIECE_BYTES:
+            length_bytes = len(body)
+            body = _in_pieces(body)
+        headers = _JSON_HEADERS
+        if length_bytes is not None:
+            headers = {**_JSON_HEADERS, "content-length": str(length_bytes)}
+        sending = self._client.post(
+            path, cast_to=self._response_type, content=body, options={"headers": headers}
+        )
+        return await self._reply_of(sending)
+
+    async def get(self, path: str) -> Reply:
+        """Get JSON and return the 200 answer.
+
+        Raises:
+            AttemptError: there is no such answer.
+        """
+        return await self._reply_of(self._client.get(path, cast_to=self._response_type))
+
+    async def stream(self, path: str) -> AsyncGenerator[bytes]:
+        """Get a body piece by piece, however long it is; to be closed where it is not read out.
+
+        Raises:
+            AttemptError: there is no 200 answer, or it broke off.
+        """
+        failure: AttemptError | None = None
         try:
-            response = await self._client.post(
+            response = await self._client.get(
                 path,
                 cast_to=self._response_type,
-                content=body,
-                options={"headers": _JSON_HEADERS},
+                # What ``with_streaming_response`` of the SDK's typed methods comes to.
+                options={"headers": {"X-Stainless-Raw-Response": "stream"}},
             )
+            try:
+                async for piece in response.aiter_bytes():
+                    yield piece
+            finally:
+                await response.aclose()
+        except self._sdk.AnthropicError as error:
+            failure = self.failure_of(error)
+        except (self._http_error, OSError) as error:
+            what = f"an answer that broke off ({type(error).__name__}: {error})"
+            failure = self._failure(what, "retry")
+        if failure is not None:
+            # Raised out here so that it carries no context: see ``_reply_of``.
+            raise failure
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._client.close()
+
+    async def _reply_of(self, sending: Awaitable[Any]) -> Reply:
+        try:
+            response = await sending
             reply = Reply(response.content.decode("utf-8"), response.headers)
         except self._sdk.AnthropicError as error:
             failure = self.failure_of(error)
@@ -92,10 +153,6 @@ class ApiClient:
             return reply
         # Raised out here so that it carries no context: an SDK error holds the request's headers.
         raise failure
-
-    async def aclose(self) -> None:
-        """Close connections."""
-        await self._client.close()
 
     def failure_of(self, error: "anthropic.AnthropicError") -> AttemptError:
         """Return what an error of the SDK means, fit for a terminal and without the key."""
@@ -109,20 +166,36 @@ class ApiClient:
         return self._failure(f"{type(error).__name__}: {error}", "give_up")
 
     def _refusal(self, error: "anthropic.APIStatusError") -> AttemptError:
-        wait_s = retry_after_s(error.response.headers, datetime.now(UTC))
         said = error.api_message or error.response.text
         what = f"HTTP {error.status_code} ({error.type or 'no type'}: {said})"
-        return self._failure(what, _kind_of(error.status_code), wait_s)
+        kind = "stop_run" if _is_spend_cap(error.body) else _kind_of(error.status_code)
+        return self._failure(what, kind, status=error.status_code, headers=error.response.headers)
 
-    def _failure(self, what: str, kind: FailureKind, wait_s: float | None = None) -> AttemptError:
+    def _failure(
+        self,
+        what: str,
+        kind: FailureKind,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> AttemptError:
         # A server can say anything back, the key included.
         hidden = what.replace(self._api_key.get_secret_value(), "(key)")
-        return AttemptError(for_terminal(hidden, _DETAIL_LENGTH), kind, retry_after_s=wait_s)
+        return AttemptError(
+            for_terminal(hidden, _DETAIL_LENGTH),
+            kind,
+            retry_after_s=retry_after_s(headers, datetime.now(UTC)),
+            status=status,
+            headers=headers,
+        )
 
 
-def _import_sdk() -> tuple[Any, ModuleType]:
-    # Imported here: a run on recorded answers does not pay for it. A third of the import would be
-    # the garbage collector looking at 3,000 modules that stay.
+def import_sdk() -> tuple[Any, ModuleType]:
+    """Import the SDK and its HTTP library, which takes half a second; return both.
+
+    Not at the top of this module, for a run on recorded answers does not pay for it.
+    """
+    # A third of it would be the garbage collector looking at 3,000 modules that stay.
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -132,6 +205,19 @@ def _import_sdk() -> tuple[Any, ModuleType]:
         if collecting:
             gc.enable()
     return anthropic, httpx2
+
+
+async def _in_pieces(body: bytes) -> AsyncGenerator[bytes]:
+    for start in range(0, len(body), _LARGEST_PIECE_BYTES):
+        yield body[start : start + _LARGEST_PIECE_BYTES]
+
+
+def _is_spend_cap(body: object) -> bool:
+    for key in ("error", "details", "error_code"):
+        if not isinstance(body, dict) or key not in body:
+            return False
+        body = body[key]
+    return body == _SPEND_CAP
 
 
 def _kind_of(status: int) -> FailureKind:

@@ -24,7 +24,7 @@ class TokenTotals(Record):
     """Answers whose origin states no token count: they are in no total above."""
 
 
-_SOURCES: tuple[AnswerSource, ...] = ("live", "store", "recording")
+_SOURCES: tuple[AnswerSource, ...] = ("live", "batch", "store", "recording")
 
 
 def token_totals(rows: Iterable[Row]) -> TokenTotals:

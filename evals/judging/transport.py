@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, Protocol
 
-FailureKind = Literal["retry", "slow_down", "give_up", "stop_run"]
+FailureKind = Literal["retry", "slow_down", "give_up", "stop_run", "outage"]
 """What follows from a failed attempt:
 
 ``retry``       this call may be tried again
 ``slow_down``   the same, and the server asks everybody for less (429, 529)
 ``give_up``     this request will never be answered; others may (400, 413)
 ``stop_run``    no request of this run will be answered: key, model or address are wrong
+``outage``      the same, since every call was refused for too long (see ``RetryPolicy``)
 """
 
 
@@ -24,6 +26,8 @@ class AttemptError(Exception):
         *,
         retry_after_s: float | None = None,
         timed_out: bool = False,
+        status: int | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """State what happened.
 
@@ -32,12 +36,16 @@ class AttemptError(Exception):
             kind: what follows from it.
             retry_after_s: what the server asked for, unbounded; None where it did not.
             timed_out: whether the deadline of the attempt passed.
+            status: HTTP status of the answer; None where there was none.
+            headers: of the answer, by name, case-insensitive or in lower case.
         """
         super().__init__(what, kind)
         self.what = what
         self.kind = kind
         self.retry_after_s = retry_after_s
         self.timed_out = timed_out
+        self.status = status
+        self.headers = headers
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,18 @@ process that runs it gets a ``Controller``, an xdist worker a ``Worker``; all st
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
-from evals.judging.case import Case, Row
+from evals.judging.judged import Judged
 from evals.plugin.install import SESSION, install
 from evals.plugin.options import add_options
-from evals.plugin.outcomes import properties_of
+from evals.plugin.properties import properties_of
+
+if TYPE_CHECKING:
+    from evals.judging.case import Case
+    from evals.plugin.items import NamedCase
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,19 +31,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def judged(case: Case, request: pytest.FixtureRequest) -> Row:
-    """The row of this item's case, once the background pool has it."""
-    row = request.config.stash[SESSION].row(request.node.nodeid, request.session)
-    assert row.case_id == case.case_id, f"row of {row.case_id} came back for {case.case_id}"
-    return row
+def judged(case: "Case | NamedCase", request: pytest.FixtureRequest) -> Judged:
+    """What this item's case came to, once it is judged."""
+    found = request.config.stash[SESSION].judged(request.node.nodeid, request.session)
+    assert found.case_id == case.case_id, f"{found.case_id} came back for {case.case_id}"
+    return found
 
 
 @pytest.fixture
-def record_outcome(request: pytest.FixtureRequest) -> Callable[[Row], None]:
-    """Record a row's outcome as this item's, in every reporter."""
+def record_outcome(request: pytest.FixtureRequest) -> Callable[[Judged], None]:
+    """Record a case's outcome as this item's, in every reporter."""
     item = request.node
 
-    def record(row: Row) -> None:
-        item.user_properties.extend(properties_of(row))
+    def record(judged: Judged) -> None:
+        item.user_properties.extend(properties_of(judged))
 
     return record

@@ -2,32 +2,19 @@
 
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 
 import pytest
 
-from evals.config import ROOT, RunConfig
+from evals.config import RunConfig
 from evals.judging.case import Case
+from evals.plugin.items import parametrize
 from evals.plugin.suites import SUITES, CasesByTest, Inputs, Suite
 
-NOTHING = pytest.param(
-    None, marks=pytest.mark.skip(reason="the traces hold nothing for this evaluation")
-)
-"""Stands where a suite has no case, so that this is said and not passed over."""
 
-
-def suites_in(paths: Iterable[Path]) -> tuple[Suite, ...]:
-    """Return the suites that pytest will meet when it is given ``paths`` (files or folders)."""
-    resolved = [path.resolve() for path in paths]
-    return tuple(
-        suite
-        for suite in SUITES
-        if any(_touches(path, (ROOT / suite.path).resolve()) for path in resolved)
-    )
-
-
-def _touches(path: Path, suite_file: Path) -> bool:
-    return path == suite_file or path in suite_file.parents
+def suites_at(paths: Iterable[str]) -> tuple[Suite, ...]:
+    """Return the suites whose ``path`` is among ``paths``."""
+    wanted = set(paths)
+    return tuple(suite for suite in SUITES if suite.path in wanted)
 
 
 class Catalog:
@@ -49,14 +36,7 @@ class Catalog:
 
     def parametrize(self, metafunc: pytest.Metafunc) -> None:
         """Give a suite's test function its cases."""
-        if "judged" not in metafunc.fixturenames:
-            return
-        path = metafunc.definition.path.resolve()
-        for suite, cases_by_test in self._cases.items():
-            if (ROOT / suite.path).resolve() == path:
-                cases = cases_by_test[metafunc.function.__name__]
-                ids = [case.case_id for case in cases]
-                metafunc.parametrize("case", cases or [NOTHING], ids=ids or ["nothing"])
+        parametrize(metafunc, {suite.path: cases for suite, cases in self._cases.items()})
 
     def case(self, node_id: str) -> Case | None:
         """Return the case of a test item, or None for an item that is none of ours."""
@@ -66,6 +46,16 @@ class Catalog:
     def suite(self, node_id: str) -> Suite:
         """Return the suite of a test item that has a case."""
         return self._by_node_id[node_id][0]
+
+    @property
+    def case_ids(self) -> dict[str, dict[str, list[str]]]:
+        """The ids of all cases, by evaluation file and test function."""
+        return {
+            suite.path: {
+                test: [case.case_id for case in cases] for test, cases in cases_by_test.items()
+            }
+            for suite, cases_by_test in self._cases.items()
+        }
 
     @property
     def node_ids(self) -> tuple[str, ...]:

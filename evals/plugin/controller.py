@@ -2,18 +2,22 @@
 
 import signal
 import textwrap
+import threading
 from collections.abc import Generator, Sequence
 from typing import Any, NoReturn
 
 import pytest
 
 from evals.errors import EvalError
-from evals.judging.case import Row
+from evals.judging.judged import Judged
+from evals.plugin import collector
 from evals.plugin.catalog import Catalog
 from evals.plugin.html import HtmlPage
+from evals.plugin.items import may_judge
 from evals.plugin.outcomes import EXIT_HARD, EXIT_NOTHING, EXIT_UNCALIBRATED, exit_code, status_of
 from evals.plugin.preflight import StopRunError
 from evals.plugin.run import EvalRun
+from evals.plugin.workers import Workers
 from evals.report.terminal import paths_in, summary_lines
 from evals.untrusted import for_terminal
 
@@ -24,9 +28,12 @@ class Controller:
     def __init__(self, run: EvalRun, config: pytest.Config) -> None:
         """Take the run; pytest has parsed its options."""
         self.run = run
+        self.workers = Workers(run, config, self._start_for_workers)
         self._config = config
         self._interrupted = False
         self._failures = 0
+        self._untold: EvalError | None = None
+        run.on_undelivered = self._wake_up
 
     @property
     def catalog(self) -> Catalog:
@@ -35,20 +42,24 @@ class Controller:
 
     @property
     def _makes_no_calls(self) -> bool:
-        option = self._config.option
-        return bool(option.collectonly or option.setupplan or option.showfixtures)
+        return not may_judge(self._config)
+
+    @property
+    def _is_at_maxfail(self) -> bool:
+        maxfail = self._config.option.maxfail
+        return bool(maxfail) and self._failures >= maxfail
 
     @property
     def _with_xdist(self) -> bool:
         # Asked late: xdist registers itself after this plugin is configured.
         return self._config.pluginmanager.hasplugin("dsession")
 
-    def row(self, node_id: str, session: pytest.Session) -> Row:
+    def judged(self, node_id: str, session: pytest.Session) -> Judged:
         """Wait for an item's row; what stops the run stops the session, with one message."""
         try:
-            return self.run.row(node_id)
+            return self.run.row(node_id).judged
         except EvalError as error:
-            if self.run.stopped_by is not None:
+            if error.stops_run:
                 session.shouldfail = f"the run was stopped: {type(error).__name__}"
             pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
 
@@ -65,8 +76,11 @@ class Controller:
 
     def pytest_sessionstart(self) -> None:
         """Read the inputs; a bad one is a usage error with one message."""
-        if not self._makes_no_calls:
-            self.run.open()
+        if self.run.config.plan and self._with_xdist:
+            raise pytest.UsageError(
+                "--plan: found -n beside it; wanted one process, which is all that a plan takes."
+                " Drop -n."
+            )
         try:
             self.catalog.load()
         except EvalError as error:
@@ -87,12 +101,13 @@ class Controller:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge in the background while pytest runs the tests, and never longer."""
         # SIGTERM would end pytest at once, without a report; as SIGINT it closes the record.
-        previous = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        previous = signal.signal(signal.SIGTERM, self._terminated)
+        collector.relax()
         try:
             self._start_if_asked(session)
             result = yield
-            self.run.settle()
-            return result  # noqa: TRY300  what settling meets is met as the loop is
+            self._end_items()
+            return result  # noqa: TRY300  what ending them meets is met as the loop is
         except KeyboardInterrupt as error:
             # xdist's and pytest's own ways to stop a session are subclasses.
             self._interrupted = type(error) is KeyboardInterrupt
@@ -103,27 +118,15 @@ class Controller:
                 HtmlPage.withdraw(self._config)
             signal.signal(signal.SIGTERM, previous)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell an xdist worker which run it belongs to."""
-        node.workerinput["eval_run_id"] = self.run.config.run_id
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Start the calls when the first worker says what is selected."""
-        if not self.run.started:
-            self._start(ids, for_workers=True)
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the row of a test that has ended, however it ended."""
         if report.when == "call" and not report.skipped:
-            self.run.record(report.nodeid)
-        elif report.when not in {"setup", "call", "teardown"}:
-            # A test that its xdist worker died in: what the judge finds stands all the same.
-            self.run.expect(report.nodeid)
-        option = self._config.option
+            try:
+                self.run.record(report.nodeid)
+            except EvalError as error:
+                self._halt(error)
         self._failures += report.failed
-        if self._with_xdist and option.maxfail and self._failures >= option.maxfail:
+        if self._with_xdist and self._is_at_maxfail:
             # xdist lets its workers finish what they have; they must not wait for rows.
             self.run.close()
 
@@ -138,12 +141,18 @@ class Controller:
         The code is set last: other plugins combine theirs with what they find bit by bit.
         """
         interrupted = self._interrupted or session.exitstatus == pytest.ExitCode.INTERRUPTED
-        self.run.finish(interrupted=interrupted)
+        try:
+            self.run.finish(interrupted=interrupted)
+        except EvalError as error:
+            self._untold = self._untold or error
+            HtmlPage.withdraw(self._config)  # it would meet the same full disk, with a traceback
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = EXIT_HARD
         yield
         if self.run.started:
             code = int(session.exitstatus)
-            if self.run.stopped_by is not None and not self._interrupted:
-                code = EXIT_HARD  # xdist calls its being stopped by a worker an interrupt
+            if not self._interrupted and (self.run.stopped_by is not None or self._is_at_maxfail):
+                code = EXIT_HARD  # xdist calls both an interrupt
             session.exitstatus = exit_code(
                 code,
                 leaked=self.run.leaked,
@@ -158,9 +167,14 @@ class Controller:
         """Clear what the workers read, now that they are gone."""
         self.run.close()
         self.run.forget_deliveries()
+        collector.relax()  # pytest collects five times over before it ends
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the figures of the run."""
+        """Print what stopped the run and no test could say, and the figures of the run."""
+        if self._untold is not None:
+            terminalreporter.section("the run was stopped", sep="-", red=True)
+            text = f"{type(self._untold).__name__}: {self._untold}"
+            terminalreporter.write_line(textwrap.fill(text, 80, break_long_words=False))
         if self.run.info is None or self.run.summary is None:
             return
         paths = paths_in(self.run.config.run_dir)
@@ -175,6 +189,8 @@ class Controller:
         keeps_on = session.config.option.continue_on_collection_errors
         if self._makes_no_calls or (session.testsfailed and not keeps_on):
             return
+        if self.run.config.plan:
+            self._show_plan([item.nodeid for item in session.items])
         self._require_calibration()
         if not self._with_xdist and session.items:
             self._start([item.nodeid for item in session.items], for_workers=False)
@@ -186,6 +202,41 @@ class Controller:
             self._stop(stop)
         except EvalError as error:
             self._stop(StopRunError(int(pytest.ExitCode.USAGE_ERROR), str(error)))
+
+    def _start_for_workers(self, node_ids: Sequence[str]) -> None:
+        self._start(node_ids, for_workers=True)
+
+    def _end_items(self) -> None:
+        try:
+            self.workers.end_items()
+        except StopRunError as stop:
+            self._stop(stop)
+
+    def _halt(self, error: EvalError) -> NoReturn:
+        """End the session from within a hook."""
+        self._untold = self._untold or error
+        self.run.stopped_by = self.run.stopped_by or error
+        pytest.exit(f"the run was stopped: {type(error).__name__}", returncode=EXIT_HARD)
+
+    def _wake_up(self, error: EvalError) -> None:
+        """End the session from the pool's thread, where the main one waits for xdist's workers."""
+        self._untold = error
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    def _terminated(self, *_: object) -> None:
+        if self._untold is not None:
+            self._halt(self._untold)
+        signal.raise_signal(signal.SIGINT)
+
+    def _show_plan(self, node_ids: Sequence[str]) -> NoReturn:
+        try:
+            lines = self.run.plan(node_ids)
+        except EvalError as error:
+            self._stop(StopRunError(int(pytest.ExitCode.USAGE_ERROR), str(error)))
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.write_line("\n".join(lines))
+        pytest.exit("nothing was judged: this was a plan", returncode=int(pytest.ExitCode.OK))
 
     def _require_calibration(self) -> None:
         calibration = self.run.calibration

@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
 from evals.errors import ConfigError
+from evals.plugin.html_rows import HeldRows, QuietPage
 from evals.plugin.run import EvalRun
 from evals.report.links import moved_to
 from evals.report.page import headline_html
@@ -19,6 +21,7 @@ from evals.report.rows import (
     filter_outcomes,
     header_cells,
 )
+from evals.report.shown import shown_rows_html
 from evals.untrusted import for_terminal
 
 _OWNER_ONLY = 0o600
@@ -31,7 +34,9 @@ class HtmlPage:
         """Take the run whose rows are shown."""
         self._config = config
         self._run = run
-        self._outcomes: dict[str, dict[str, Any]] = {}
+        self._data: Any = None
+        self._held: HeldRows | None = None
+        self._above_table = ""
 
     @classmethod
     def install(cls, config: pytest.Config, run: EvalRun) -> None:
@@ -57,16 +62,33 @@ class HtmlPage:
     def withdraw(config: pytest.Config) -> None:
         """Leave no page of a run that stopped before its first test."""
         for plugin in config.pluginmanager.get_plugins():
-            if isinstance(plugin, BaseReport):
+            if isinstance(plugin, BaseReport | QuietPage):
                 config.pluginmanager.unregister(plugin)
+
+    def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
+        """Come between the tests and the page, unless it is to be written after each test."""
+        if isinstance(plugin, BaseReport) and not self._config.getini("generate_report_on_test"):
+            self._held = HeldRows(plugin, self._run.rows)
+            manager.unregister(plugin)
+            manager.register(QuietPage(plugin))
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Name the page, and give every recorded outcome its own filter."""
+        self._data = report
         report.title = f"Conclusion quality: {self._run.config.run_id}"
-        self._outcomes = report.outcomes
         # A passed test means that the evaluation ran, not that the conclusion is sound.
-        self._outcomes["passed"]["label"] = "Evaluated"
-        self._outcomes.update(filter_outcomes())
+        report.outcomes["passed"]["label"] = "Evaluated"
+        report.outcomes.update(filter_outcomes())
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Hold a report back until the run's end."""
+        if self._held is not None:
+            self._held.hold(report)
+
+    def pytest_sessionfinish(self) -> None:
+        """Let the page have its rows, before it is written."""
+        if self._held is not None:
+            self._above_table = shown_rows_html(self._held.draw(self._data))
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Title the columns: ours, then pytest's result, test id and duration."""
@@ -78,9 +100,11 @@ class HtmlPage:
         """Fill the columns of one row."""
         result, test_id, duration, _ = cells
         row = self._run.rows.get(report.nodeid)
-        own = empty_cells() if row is None else cells_of(row)
-        if row is not None and row.outcome in self._outcomes and report.when == "call":
-            self._outcomes[row.outcome]["value"] += 1
+        # Of setup and teardown, pytest-html keeps what failed.
+        is_shown = report.when == "call" or not report.passed
+        own = cells_of(row) if row is not None and is_shown else empty_cells()
+        if row is not None and report.when == "call":
+            self._data.outcomes[row.outcome]["value"] += 1
         cells[:] = [*(self._with_links(str(cell)) for cell in own), result, test_id, duration]
 
     @pytest.hookimpl(trylast=True)
@@ -91,16 +115,22 @@ class HtmlPage:
             path.chmod(_OWNER_ONLY)
         remove_if_empty(self._run.config.run_dir)
 
-    def pytest_html_results_summary(self, prefix: list[str]) -> None:
-        """Put the headline above the table."""
+    def pytest_html_results_summary(self, prefix: list[str], postfix: list[str]) -> None:
+        """Put the headline above the counts, and what the table leaves out above the table."""
+        if self._above_table:
+            postfix.append(self._with_links(self._above_table))
         if self._run.info is not None and self._run.summary is not None:
             page = headline_html(self._run.info, self._run.summary)
             prefix.append(self._with_links(page))
 
     def _with_links(self, html: str) -> str:
         """Lead links into the run's folder where --html put the page elsewhere."""
+        return moved_to(html, self._way_to_run)
+
+    @cached_property
+    def _way_to_run(self) -> str:
         here = Path(self._config.option.htmlpath).parent
-        return moved_to(html, os.path.relpath(self._run.config.run_dir, here))
+        return os.path.relpath(self._run.config.run_dir, here)
 
 
 def remove_if_empty(folder: Path) -> None:

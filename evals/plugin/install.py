@@ -1,26 +1,31 @@
 """Decides at configuration time what this process has to do with evaluations, if anything."""
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-from calibration.gallery import SHIPPED_GALLERY, gallery_hash
-from evals.config import ROOT, RunConfig
-from evals.coverage.prompts import load_coverage_prompts
+from evals.config import ROOT, api_key_in_environment
 from evals.errors import EvalError
-from evals.plugin.catalog import Catalog, suites_in
-from evals.plugin.controller import Controller
-from evals.plugin.html import HtmlPage
-from evals.plugin.run import EvalRun
-from evals.plugin.settings import config_from
+from evals.judging.judged import Judged
+from evals.plugin.delivery import WORKER_INPUT
+from evals.plugin.items import may_judge, suite_paths_in
+from evals.plugin.judge_process.process import StartedProcess, start_process
 from evals.plugin.worker import Worker
-from evals.premise.render import load_premise_prompts
-from evals.runs.calibration import calibration_state
-from evals.set_level.render import load_set_level_prompts
 
-SESSION: pytest.StashKey[Controller | Worker] = pytest.StashKey()
-RUN_ID_KEY = "eval_run_id"
+
+class Session(Protocol):
+    """What the tests ask: a ``Controller``, or a ``Worker``."""
+
+    def judged(self, node_id: str, session: pytest.Session) -> Judged:
+        """Wait for what an item's case came to; an error fails or skips the item."""
+        ...
+
+
+SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
 def install(config: pytest.Config) -> None:
@@ -29,45 +34,47 @@ def install(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: an option is wrong, or a prompt or the gallery cannot be read.
     """
-    suites = suites_in(_paths(config))
-    if not suites:
+    suite_paths = suite_paths_in(_paths(config))
+    if not suite_paths:
         return
     _read_trace_as_traces(config)
+    _remember_no_ids(config)
     if config.rootpath.resolve() != ROOT.resolve():
         raise pytest.UsageError(
             f"--rootdir: found {config.rootpath}; wanted the checkout, {ROOT}. Items are known by"
             " their path from there: drop --rootdir and -c."
         )
     workerinput = getattr(config, "workerinput", None)
+    if workerinput is not None:
+        worker = Worker(workerinput[WORKER_INPUT])
+        config.stash[SESSION] = worker
+        config.pluginmanager.register(worker)
+        return
+    with ExitStack() as unless_installed:
+        started = None
+        if may_judge(config) and not config.option.eval_plan:
+            # Before anything else: what it has to import takes longer than all that follows.
+            started = start_process(live=_is_live(config))
+            unless_installed.callback(started.end)
+        _install_controller(config, suite_paths, started)
+        unless_installed.pop_all()
+
+
+def _install_controller(
+    config: pytest.Config, suite_paths: Sequence[str], started: StartedProcess | None
+) -> None:
+    # Here, so that a worker does not wait for the instruments, the report and what they import.
+    from evals.plugin.controlling import install_controller  # noqa: PLC0415
+
     try:
-        run_config = config_from(config, None if workerinput is None else workerinput[RUN_ID_KEY])
-        catalog = Catalog(run_config, suites)
-        if workerinput is not None:
-            session: Controller | Worker = Worker(run_config, catalog)
-        else:
-            run = _run(run_config, catalog)
-            session = Controller(run, config)
-            if any(suite.recorded for suite in suites):
-                HtmlPage.install(config, run)
+        config.stash[SESSION] = install_controller(config, suite_paths, started)
     except EvalError as error:
         raise pytest.UsageError(str(error)) from error
-    config.stash[SESSION] = session
-    config.pluginmanager.register(session)
 
 
-def _run(config: RunConfig, catalog: Catalog) -> EvalRun:
-    hashes = {
-        **load_premise_prompts().hashes(),
-        **load_set_level_prompts().hashes(),
-        **load_coverage_prompts().hashes(),
-    }
-    state = calibration_state(
-        judge_model=config.judge_model,
-        reasoning=config.reasoning,
-        prompt_hashes=hashes,
-        gallery_hash=gallery_hash(SHIPPED_GALLERY),
-    )
-    return EvalRun(config, catalog, hashes, state)
+def _is_live(config: pytest.Config) -> bool:
+    has_key = api_key_in_environment() is not None
+    return has_key and config.option.eval_judge != "recorded"
 
 
 def _read_trace_as_traces(config: pytest.Config) -> None:
@@ -82,10 +89,21 @@ def _read_trace_as_traces(config: pytest.Config) -> None:
         if flag != "--trace" or value.startswith("-") or value not in config.args:
             continue
         path = config.invocation_params.dir / value
-        if path.suffix != ".py" and "::" not in value and not suites_in([path]):
+        if path.suffix != ".py" and "::" not in value and not suite_paths_in([path]):
             config.args.remove(value)
             config.option.eval_traces = [*(config.option.eval_traces or ()), path]
             config.option.trace = False
+
+
+def _remember_no_ids(config: pytest.Config) -> None:
+    """Keep the ids of the cases out of pytest's cache, unless the run asks what is new in it.
+
+    The part of pytest that ``--nf`` belongs to keeps every id that it has ever met, so that a cache
+    would grow with each trace ever judged, and each later run would read it. ``--lf`` and ``--ff``
+    are another part, which keeps what failed and nothing else.
+    """
+    if not config.getoption("newfirst", default=False):
+        config.pluginmanager.set_blocked("nfplugin")
 
 
 def _paths(config: pytest.Config) -> list[Path]:

@@ -67,9 +67,10 @@ def _add_judge_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--judge",
         dest="eval_judge",
-        choices=("auto", "live", "recorded"),
+        choices=("auto", "live", "batch", "recorded"),
         default="auto",
-        help="auto: live where ANTHROPIC_API_KEY is set, recorded where it is not",
+        help="auto: live where ANTHROPIC_API_KEY is set, recorded where it is not; batch: live, in"
+        " Message Batches (half the price, answers within a day)",
     )
     group.addoption(
         "--judge-model",
@@ -115,7 +116,16 @@ def _add_judge_options(group: pytest.OptionGroup) -> None:
         type=int,
         default=8,
         metavar="N",
-        help="attempts a call may take, the first included (default: 8)",
+        help="failed attempts a call may take, 429 and 529 not counted (default: 8)",
+    )
+    _add_budget_options(group)
+    group.addoption(
+        "--batch-poll-s",
+        dest="eval_batch_poll_s",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="--judge batch: first wait between two looks at a batch, in seconds (default: 60)",
     )
     group.addoption(
         "--store",
@@ -139,6 +149,40 @@ def _add_judge_options(group: pytest.OptionGroup) -> None:
         type=Path,
         metavar="DIR",
         help="write the requests that have no recorded answer, and stop",
+    )
+
+
+def _add_budget_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--max-calls",
+        dest="eval_max_calls",
+        type=int,
+        metavar="N",
+        help="requests that the run may send; one that takes several attempts counts once. Exact:"
+        " never more. What finds the budget used up is unjudged (budget)",
+    )
+    group.addoption(
+        "--max-tokens",
+        dest="eval_max_tokens",
+        type=int,
+        metavar="N",
+        help="tokens that the run's own calls may take, input, cache and output together. Calls in"
+        " flight are counted by estimate, so it can go over by what they exceed it",
+    )
+    group.addoption(
+        "--max-cost",
+        dest="eval_max_cost",
+        type=float,
+        metavar="USD",
+        help="US dollars that the run's own calls may cost, by the prices in pyproject.toml; can go"
+        " over as --max-tokens can",
+    )
+    group.addoption(
+        "--plan",
+        dest="eval_plan",
+        action="store_true",
+        help="print the calls and tokens that the run would need, and how many are stored, and"
+        " stop: no call, no key needed",
     )
 
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from evals.judging.case import Row
+from evals.plugin.properties import OUTCOME_PROPERTY
 from evals.runs.gates import GateResult
-
-OUTCOME_PROPERTY = "outcome"
 
 EXIT_HARD = int(pytest.ExitCode.TESTS_FAILED)
 EXIT_NOTHING = int(pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -22,19 +20,6 @@ _STATUS: dict[str, Status] = {
     "unjudged": ("unjudged", "?", ("UNJUDGED", {"red": True})),
     "scored": ("scored", ".", ("SCORED", {"green": True})),
 }
-
-
-def properties_of(row: Row) -> list[tuple[str, object]]:
-    """Return the few plain values that reporters and JUnit show; JSON types only, for xdist."""
-    properties: list[tuple[str, object]] = [
-        (OUTCOME_PROPERTY, row.outcome),
-        ("instrument", row.instrument),
-        ("case_id", row.case_id),
-        ("run_id", row.provenance.run_id),
-    ]
-    if row.unjudged is not None:
-        properties.append(("unjudged_reason", row.unjudged.reason))
-    return properties
 
 
 def status_of(report: pytest.TestReport | pytest.CollectReport) -> Status | None:

@@ -3,6 +3,9 @@
 One daemon thread with one event loop. Workers take the cases in item order and carry each one
 through before they take the next (depth-first), so the first test is done after the latency of its
 own calls and ``-x`` leaves little unfinished. Tests wait for their own case.
+
+A judge can leave cases waiting for a round of answers (``JudgeEngine.walk``). They are put aside,
+and when nothing else is left the round is settled and they are taken up again.
 """
 
 import asyncio
@@ -12,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, wait
 
-from evals.errors import EvalError, IsolationError, WrongModelError
+from evals.errors import EvalError
 from evals.judging.case import Case, Row, RunContext
 from evals.judging.engine import JudgeEngine
 
@@ -42,10 +45,13 @@ class Pool:
         self._worker_count = workers
         self._on_row = on_row
         self._queue: deque[tuple[str, Case]] = deque()
+        self._waiting: list[tuple[str, Case]] = []
+        """Walked as far as the answers reach; see ``JudgeEngine.walk``."""
         self._futures: dict[str, Future[Row]] = {}
         self._loop = asyncio.new_event_loop()
         self._started: Future[JudgeEngine] = Future()
         self._workers: set[asyncio.Task[None]] = set()
+        self._round: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="judge-pool", daemon=True)
@@ -73,8 +79,8 @@ class Pool:
         """Wait for one case's row; may be interrupted by SIGINT.
 
         Raises:
-            IsolationError: a blind request leaked, in this case or another.
-            WrongModelError: another model answered than the pinned one.
+            EvalError: what stopped the run, in this case or another: a leak, another model than
+                the pinned one, a store that cannot be read or written.
             concurrent.futures.CancelledError: the pool was closed first.
         """
         self._started.result()
@@ -129,25 +135,45 @@ class Pool:
         while len(self._workers) < min(self._worker_count, len(self._queue)):
             task = self._loop.create_task(self._work())
             self._workers.add(task)
-            task.add_done_callback(self._workers.discard)
+            task.add_done_callback(self._worker_ended)
+
+    def _worker_ended(self, task: asyncio.Task[None]) -> None:
+        self._workers.discard(task)
+        idle = not self._workers and self._round is None and self._closing is None
+        if idle and self._waiting:
+            self._round = self._loop.create_task(self._settle_round())
+
+    async def _settle_round(self) -> None:
+        try:
+            await self._started.result().settle_round()
+        except Exception as error:  # noqa: BLE001  raised again in the tests that wait
+            self._cancel_queued(error)
+        else:
+            self._queue.extend(self._waiting)
+            self._waiting = []
+        self._round = None
+        self._start_workers()
 
     async def _work(self) -> None:
         judge = self._started.result()
         while self._queue:
             key, case = self._queue.popleft()
             future = self._futures[key]
-            if not future.set_running_or_notify_cancel():
+            if not _may_run(future):
                 continue
             try:
-                row = await case.evaluate(judge, self._context)
+                row = await judge.walk(case, self._context)
             except asyncio.CancelledError:
                 future.set_exception(CancelledError())
                 raise
             except Exception as error:  # noqa: BLE001  raised again in the test that waits
                 self._fail(key, error)
-                if isinstance(error, IsolationError | WrongModelError):
+                if isinstance(error, EvalError) and error.stops_run:
                     self._cancel_queued(error)
             else:
+                if row is None:
+                    self._waiting.append((key, case))
+                    continue
                 # Known here before it is told: whoever hears of it may ask for it at once.
                 future.set_result(row)
                 self._tell(key, row)
@@ -159,27 +185,39 @@ class Pool:
     def _tell(self, key: str, row: Row | Exception) -> None:
         try:
             self._on_row(key, row)
-        except EvalError:
+        except EvalError as error:
             # Nothing can be delivered any more, as when the disk is full: the rest is given up.
-            while self._queue:
-                self._futures[self._queue.popleft()[0]].cancel()
+            self._started.result().stop(error)
+            for key_left in self._take_queued():
+                self._futures[key_left].set_exception(error)
 
     def _cancel_queued(self, error: Exception | None = None) -> None:
-        while self._queue:
-            key, _ = self._queue.popleft()
+        for key in self._take_queued():
             future = self._futures[key]
-            if error is None:
-                future.cancel()
-            elif future.set_running_or_notify_cancel():
+            if error is not None and _may_run(future):
                 self._fail(key, error)
+            elif not future.cancel() and not future.done():  # it runs: it waits for a round
+                future.set_exception(CancelledError())
+
+    def _take_queued(self) -> list[str]:
+        keys = [key for key, _ in (*self._queue, *self._waiting)]
+        self._queue.clear()
+        self._waiting.clear()
+        return keys
 
     def _stop(self) -> None:
         self._closing = self._loop.create_task(self._wind_down())
 
     async def _wind_down(self) -> None:
         self._cancel_queued()
-        for task in self._workers:
+        ending = [*self._workers, *([] if self._round is None else [self._round])]
+        for task in ending:
             task.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
         await self._started.result().aclose()
         self._loop.stop()
+
+
+def _may_run(future: Future[Row]) -> bool:
+    """Mark a case as running; False where it was cancelled."""
+    return future.running() or future.set_running_or_notify_cancel()

@@ -1,30 +1,39 @@
 """One run: from the selected items to the record on disk. Knows nothing of pytest's hooks."""
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 
 from calibration.gallery import SpecimenRow
 from calibration.stamp import write_stamp_of
 from evals import BENCH_VERSION
 from evals.config import ROOT, RunConfig
-from evals.errors import IsolationError, WrongModelError
+from evals.errors import EvalError, IsolationError, StoreError
 from evals.judging.case import Row, RunContext
-from evals.judging.engine import open_engine
+from evals.judging.engine import EngineCounts
 from evals.judging.gaps import gaps_of
+from evals.judging.prices import load_prices
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
+from evals.metrics import load_statistics
 from evals.plugin.catalog import Catalog
-from evals.plugin.pool import Pool
+from evals.plugin.delivery import ABORTED, result_text
+from evals.plugin.judge_process.client import JudgeProcess
+from evals.plugin.judge_process.process import StartedProcess
+from evals.plugin.judge_process.wire import Start
+from evals.plugin.plan import plan_lines, plan_of
 from evals.plugin.preflight import largest_share, stop_without_answers
-from evals.plugin.worker import ABORTED, row_message
 from evals.premise.row import ConclusionRow
 from evals.report.cases import write_cases
 from evals.report.queue_file import write_queue
 from evals.report.windows import write_windows
+from evals.runs.bought import bought_fields
 from evals.runs.calibration import CalibrationState, after_run
 from evals.runs.gates import check_gates, parse_gates
 from evals.runs.provenance import GitState, git_state
 from evals.runs.record import RunInfo, RunWriter
+from evals.runs.sharing import SharedProvenance
 from evals.runs.summary import RunSummary, rows_of, summarize
 
 
@@ -50,32 +59,38 @@ class EvalRun:
         self.git: GitState = git_state(ROOT)
         self.gates = parse_gates(config.gates)
         self.rows: dict[str, Row] = {}
-        self.stopped_by: IsolationError | WrongModelError | None = None
+        self.judged = 0
+        """Cases that the judge is done with, well or badly; grows on the listener's thread."""
+        self.stopped_by: EvalError | None = None
+        self.on_undelivered: Callable[[EvalError], None] = lambda _: None
+        """Told, on the listener's thread, that xdist's workers will hear nothing more."""
         self.info: RunInfo | None = None
         self.summary: RunSummary | None = None
         self._selected: tuple[str, ...] = ()
-        self._pool: Pool | None = None
+        self._judge: JudgeProcess | None = None
+        self._shared = SharedProvenance()
+        self._deliveries: AnswerStore | None = None
         self._running = False
-        self._expected: list[str] = []
         self._for_workers = False
         self._writer: RunWriter | None = None
         self._started_at = datetime.now(UTC)
 
-    def open(self) -> None:
-        """Open the judge in the background: its imports overlap with reading and collecting."""
-        context = RunContext(
-            run_id=self.config.run_id,
-            bench_version=BENCH_VERSION,
-            git_commit=self.git.commit,
-            git_dirty=self.git.dirty,
-            settings=JudgeSettings(
-                self.config.judge_model, self.config.reasoning, self.config.judge_repeat
-            ),
-            over_inference_fails=self.config.over_inference_fails,
+    def open(self, started: StartedProcess) -> None:
+        """Open the judge in its process: its imports overlap with reading and collecting."""
+        suites = tuple(suite.path for suite in self.catalog.suites)
+        self._judge = JudgeProcess(
+            started, Start(self.config, self._context, suites), self._read_row, self._on_row
         )
-        self._pool = Pool(
-            lambda: open_engine(self.config), context, self.config.max_in_flight, self._on_row
-        )
+
+    def plan(self, node_ids: Sequence[str]) -> list[str]:
+        """Return what a run of these items would need, as lines for the terminal; no call is made.
+
+        Raises:
+            EvalError: see ``plan_of``.
+        """
+        cases = [case for node_id in node_ids if (case := self.catalog.case(node_id))]
+        prices = load_prices()
+        return plan_lines(plan_of(self.config, cases, self._context, prices), self.config, prices)
 
     def start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
         """Evaluate the selected items.
@@ -88,52 +103,44 @@ class EvalRun:
             StopRunError: recorded mode lacks answers, or they were exported.
             EvalError: the store, the recordings or the run's folder cannot be opened.
         """
-        assert self._pool is not None
-        assert self._pool.engine is not None  # raises here what opening it raised
+        assert self._judge is not None
+        self._judge.wait_opened()
         cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
         self._selected = tuple(node_id for node_id, _ in cases)
         self._for_workers = for_workers
-        if for_workers:  # what a killed run of the same name left is not this run's
-            self._pool.engine.store.clear_results(self.config.run_id)
-        if self.config.judge_mode == "live":
-            self._open_record()  # before the first call: an unwritable folder must cost nothing
-            self._pool.submit(cases)
-        else:
-            self._pool.submit(cases)
-            self._pool.wait_all()
-            rows = {node_id: self._pool.finished(node_id) for node_id in self._selected}
-            stop_without_answers(self.config, self._pool.engine.missing, rows)
+        if for_workers or self.config.judge_mode != "recorded":
+            self._deliveries = AnswerStore(self.config.store_path)
+            self._deliveries.begin_run(self.config.run_id)
+        if self.config.judge_mode == "recorded":
+            self._judge.submit(self._selected)
+            self._judge.wait_all()
+            missing = {request.request_hash: request for request in self._judge.missing()}
+            stop_without_answers(self.config, missing, self._rows_so_far())
             self._open_record()
+        else:
+            self._open_record()  # before the first call: an unwritable folder must cost nothing
+            self._judge.submit(self._selected)
         self._running = True
+        # Now, while this process waits for rows; in the main thread a Ctrl-C could fall into it.
+        threading.Thread(target=load_statistics, name="load-statistics", daemon=True).start()
 
     def row(self, node_id: str) -> Row:
-        """Wait for an item's row; see ``Pool.row``."""
+        """Wait for an item's row; see ``JudgeProcess.delivered``."""
         if node_id in self.rows:  # a plugin that runs an item again finds it as it was
             return self.rows[node_id]
-        assert self._pool is not None
-        return self._pool.row(node_id)
+        assert self._judge is not None
+        return self._judge.delivered(node_id).row
 
     def record(self, node_id: str) -> Row | None:
         """Write down a finished item's row, once; None where there is none, or it is written."""
-        row = None if self._pool is None else self._pool.finished(node_id)
-        if row is None or self._pool is None or node_id in self.rows:
+        found = None if self._judge is None else self._judge.finished(node_id)
+        if found is None or self._judge is None or node_id in self.rows:
             return None
-        self.rows[node_id] = row
-        self._pool.forget(node_id)
+        self.rows[node_id] = found.row
+        self._judge.forget(node_id)
         if self._writer is not None and self.catalog.suite(node_id).recorded:
-            self._writer.add_row(row)
-        return row
-
-    def expect(self, node_id: str) -> None:
-        """Remember an item whose test ended before its row was there."""
-        self._expected.append(node_id)
-
-    def settle(self) -> None:
-        """Wait for the rows that are still expected, and write them down."""
-        for node_id in self._expected:
-            if self._pool is not None and node_id not in self.rows:
-                self._pool.wait(node_id)
-                self.record(node_id)
+            self._writer.add_row_json(found.row_json)
+        return found.row
 
     def first_gaps(self) -> dict[str, str]:
         """Return one missing answer a reason, in its own words, in the order of the rows."""
@@ -145,18 +152,19 @@ class EvalRun:
 
     def close(self) -> None:
         """Cancel what is not done, tell xdist's workers that no more rows come, free the store."""
-        if self._pool is None or self._pool.closed:
+        if self._judge is None or self._judge.closed:
             return
-        if self._for_workers:
-            self._pool.engine.store.set_state(self.config.run_id, ABORTED, "closed")
-        self._pool.close()
+        if self._for_workers and self._deliveries is not None:
+            with suppress(StoreError):  # they end with their controller in any case
+                self._deliveries.set_state(self.config.run_id, ABORTED, "closed")
+        self._judge.close()
 
     def forget_deliveries(self) -> None:
         """Delete from the store what was there for xdist's workers, once they are gone."""
-        if self._for_workers:
-            store = AnswerStore(self.config.store_path)
-            store.clear_results(self.config.run_id)
-            store.close()
+        if self._deliveries is not None:
+            # Where it fails, a later run of the same name clears them.
+            with suppress(StoreError), closing(self._deliveries) as store:
+                store.clear_results(self.config.run_id)
 
     def finish(self, *, interrupted: bool) -> None:
         """Write the end of the record: summary, gates, and the calibration stamp if it is due."""
@@ -188,6 +196,16 @@ class EvalRun:
         return self._running
 
     @property
+    def selected(self) -> int:
+        """Cases that the run is to judge; 0 before it is started."""
+        return len(self._selected)
+
+    @property
+    def counts(self) -> EngineCounts | None:
+        """What the run has cost so far; None before it is started."""
+        return None if self._judge is None else self._judge.counts
+
+    @property
     def complete(self) -> bool:
         """Whether every selected item came to a row that was written down."""
         return len(self.rows) == len(self._selected)
@@ -206,14 +224,41 @@ class EvalRun:
         """
         return largest_share(self.rows.values(), lambda gap: True)  # noqa: ARG005  whatever it is
 
-    def _on_row(self, node_id: str, row: Row | BaseException) -> None:
-        """Take a row, or the error that a case ended in; called on the pool's thread."""
-        if isinstance(row, IsolationError | WrongModelError) and self.stopped_by is None:
+    @property
+    def _context(self) -> RunContext:
+        return RunContext(
+            run_id=self.config.run_id,
+            bench_version=BENCH_VERSION,
+            git_commit=self.git.commit,
+            git_dirty=self.git.dirty,
+            settings=JudgeSettings(
+                self.config.judge_model, self.config.reasoning, self.config.judge_repeat
+            ),
+            over_inference_fails=self.config.over_inference_fails,
+        )
+
+    def _read_row(self, node_id: str, row_json: str) -> Row:
+        row_type = self.catalog.suite(node_id).row_type
+        return self._shared.of(row_type.model_validate_json(row_json, strict=True))
+
+    def _rows_so_far(self) -> dict[str, Row | None]:
+        assert self._judge is not None
+        found = {node_id: self._judge.finished(node_id) for node_id in self._selected}
+        return {key: None if each is None else each.row for key, each in found.items()}
+
+    def _on_row(self, node_id: str, row: Row | EvalError) -> None:
+        """Take a row, or the error that a case ended in; called on the listener's thread."""
+        self.judged += 1
+        if isinstance(row, EvalError) and row.stops_run and self.stopped_by is None:
             self.stopped_by = row
         if self._for_workers:
-            assert self._pool is not None
-            text = row_message(row)
-            self._pool.engine.store.put_result(self.config.run_id, node_id, text)
+            assert self._deliveries is not None
+            try:
+                self._deliveries.put_result(self.config.run_id, node_id, result_text(row))
+            except StoreError as error:
+                self.stopped_by = self.stopped_by or error
+                self.on_undelivered(self.stopped_by)
+                raise
 
     def _recorded_rows(self) -> list[Row]:
         return [row for row in self.rows.values() if not isinstance(row, SpecimenRow)]
@@ -234,7 +279,7 @@ class EvalRun:
         traces = self.catalog.inputs.traces
         served = {call.model_served for row in self._recorded_rows() for call in row.calls}
         calibration = after_run(self.calibration, served)
-        counts = None if self._pool is None else self._pool.engine.counts
+        counts = self.counts
         return RunInfo(
             run_id=self.config.run_id,
             started_at=self._started_at,
@@ -262,6 +307,10 @@ class EvalRun:
             selected=self._recorded_selected(),
             calls_sent=0 if counts is None else counts.calls,
             http_attempts=0 if counts is None else counts.attempts,
+            **bought_fields(
+                None if counts is None or ended_at is None else counts.spending,
+                self.config.limits,
+            ),
             gate_expressions=self.config.gates,
             gates=() if self.summary is None else check_gates(self.gates, self.summary),
         )

@@ -19,9 +19,11 @@ from evals.config import (
     resolve_judge_mode,
 )
 from evals.errors import ConfigError
+from evals.judging.prices import TABLE, load_prices
 from evals.plugin.options import GATES_INI
 from evals.policy import CoveragePolicy
 from evals.runs.provenance import new_run_id
+from evals.untrusted import for_terminal
 
 
 def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
@@ -36,8 +38,15 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
     """
     option = config.option
     key = api_key_in_environment()
-    mode, why = resolve_judge_mode(option.eval_judge, has_key=key is not None)
-    if option.eval_export is not None and mode == "live":
+    has_key = key is not None
+    if option.eval_plan and option.eval_judge in {"live", "batch"}:
+        has_key = True  # none is needed: nothing is sent
+    mode, why = resolve_judge_mode(option.eval_judge, has_key=has_key)
+    if option.eval_export is not None and option.eval_plan:
+        raise ConfigError(
+            "--plan", "--export-requests beside it", "one of them", "Drop the other one."
+        )
+    if option.eval_export is not None and mode != "recorded":
         raise ConfigError(
             "--export-requests",
             "a live run",
@@ -48,7 +57,7 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         raise ConfigError(
             "--recordings", str(option.eval_recordings), "a folder", "Name a folder, or drop it."
         )
-    default_model = DEFAULT_JUDGE_MODEL if mode == "live" else RECORDED_JUDGE_MODEL
+    default_model = RECORDED_JUDGE_MODEL if mode == "recorded" else DEFAULT_JUDGE_MODEL
     values: dict[str, Any] = {
         "trace_paths": tuple(option.eval_traces or (_sample(config),)),
         "trace_format": option.eval_trace_format,
@@ -62,6 +71,13 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         "max_in_flight": option.eval_max_in_flight,
         "call_timeout_s": option.eval_call_timeout_s,
         "max_attempts": option.eval_max_attempts,
+        "batch_poll_s": option.eval_batch_poll_s,
+        "limits": {
+            "max_calls": option.eval_max_calls,
+            "max_tokens": option.eval_max_tokens,
+            "max_cost_usd": option.eval_max_cost,
+        },
+        "plan": option.eval_plan,
         "base_url": base_url_in_environment(),
         "api_key": key,
         "store_path": option.eval_store,
@@ -77,9 +93,25 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         "gallery_path": option.eval_gallery,
     }
     try:
-        return RunConfig(**values)
+        run_config = RunConfig(**values)
     except ValidationError as error:
         raise _config_error(error) from error
+    _check_priced(run_config)
+    return run_config
+
+
+def _check_priced(config: RunConfig) -> None:
+    if config.limits.max_cost_usd is None or config.judge_mode == "recorded":
+        return
+    prices = load_prices()
+    if prices.of_model(config.judge_model) is None:
+        raise ConfigError(
+            "--max-cost",
+            f"no price for {for_terminal(config.judge_model)!r} among"
+            f" {', '.join(sorted(prices.models))}",
+            f"a row of the model in pyproject.toml, table [{TABLE}.models]",
+            "Add one with its prices and today's date, or use --max-calls or --max-tokens.",
+        )
 
 
 def _policy_from(settings: list[str]) -> CoveragePolicy:
@@ -119,5 +151,6 @@ def _sample(config: pytest.Config) -> Path:
 
 def _config_error(error: ValidationError) -> ConfigError:
     first = error.errors(include_url=False)[0]
-    option = f"--{str(first['loc'][0]).replace('_', '-')}"
+    name = next(part for part in reversed(first["loc"]) if isinstance(part, str))
+    option = f"--{name.removesuffix('_usd').replace('_', '-')}"
     return ConfigError(option, repr(first["input"]), first["msg"], "Correct the option.")

@@ -10,6 +10,7 @@ from evals.coverage.case import coverage_cases
 from evals.coverage.prompts import load_coverage_prompts
 from evals.coverage.row import CoverageRow
 from evals.judging.case import Case, Row
+from evals.plugin.items import COVERAGE, GALLERY, PREMISE, SET_LEVEL
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
 from evals.premise.row import ConclusionRow
@@ -82,8 +83,8 @@ def _gallery(inputs: Inputs) -> CasesByTest:
 
 
 SUITES = (
-    Suite("evals/premise/test_premise.py", _premise, ConclusionRow, recorded=True),
-    Suite("evals/set_level/test_set_level.py", _set_level, SetLevelRow, recorded=True),
-    Suite("evals/coverage/test_coverage.py", _coverage, CoverageRow, recorded=True),
-    Suite("calibration/test_gallery.py", _gallery, SpecimenRow, recorded=False),
+    Suite(PREMISE, _premise, ConclusionRow, recorded=True),
+    Suite(SET_LEVEL, _set_level, SetLevelRow, recorded=True),
+    Suite(COVERAGE, _coverage, CoverageRow, recorded=True),
+    Suite(GALLERY, _gallery, SpecimenRow, recorded=False),
 )

@@ -1,78 +1,86 @@
-"""An xdist worker: collects the same items, and reads what the controller found out.
+"""An xdist worker: names the same items, and reads what the controller found out.
 
-The controller alone makes calls (design section 5). Rows reach the workers through the answer
+The controller alone makes calls (design section 5). Results reach the workers through the answer
 store, the one channel that loses nothing when a worker dies.
 """
 
-import json
+import os
 import time
-from typing import NoReturn
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evals.config import RunConfig
-from evals.errors import EvalError, IsolationError, WrongModelError
-from evals.judging.case import Row
+from evals.errors import StoreError
+from evals.judging.judged import Judged
 from evals.judging.store import AnswerStore
-from evals.plugin.catalog import Catalog
-
-ABORTED = "aborted"
-"""Run-state flag: the controller will send no more rows."""
+from evals.plugin import collector
+from evals.plugin.delivery import ABORTED, Failed, WorkerInput, result_of
+from evals.plugin.items import NamedCase, parametrize
 
 _FIRST_POLL_S = 0.005
-_LAST_POLL_S = 0.05
-
-
-def row_message(row: Row | BaseException) -> str:
-    """Return what the controller writes for one case: its row, or the error that it ended in."""
-    if isinstance(row, Row):
-        return json.dumps({"row": row.model_dump_json()})
-    stops = isinstance(row, IsolationError | WrongModelError)
-    return json.dumps({"error": f"{type(row).__name__}: {row}", "stops": stops})
+_LAST_POLL_S = 0.02
+"""A look costs 10 microseconds: a worker that waits all the time spends 0.05 % of a core on it."""
+_EXIT_ORPHANED = 1
 
 
 class Worker:
     """The hooks of a worker process."""
 
-    def __init__(self, config: RunConfig, catalog: Catalog) -> None:
-        """Open the store that the controller writes to."""
-        self._run_id = config.run_id
-        self._catalog = catalog
-        self._store_path = config.store_path
+    def __init__(self, told: dict[str, Any]) -> None:
+        """Take ``WorkerInput.as_plain`` of the controller."""
+        self._told = WorkerInput(**told)
+        self._cases = {
+            suite_path: {test: [*map(NamedCase, ids)] for test, ids in ids_by_test.items()}
+            for suite_path, ids_by_test in self._told.case_ids.items()
+        }
         self._store: AnswerStore | None = None
-
-    def pytest_sessionstart(self) -> None:
-        """Read the inputs."""
-        try:
-            self._catalog.load()
-        except EvalError as error:
-            raise pytest.UsageError(str(error)) from error
+        self._controller = os.getppid()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize."""
-        self._catalog.parametrize(metafunc)
+        parametrize(metafunc, self._cases)
 
-    def row(self, node_id: str, session: pytest.Session) -> Row:
+    def pytest_collection_finish(self) -> None:
+        """Let the items be."""
+        collector.relax()
+
+    def pytest_unconfigure(self) -> None:
+        """Let be what the tests left, which the process is about to drop."""
+        collector.relax()  # pytest collects five times over before it ends
+        if self._store is not None:
+            self._store.close()
+
+    def judged(self, node_id: str, session: pytest.Session) -> Judged:
         """Wait until the controller has this item's row; its error fails the item, untraced."""
+        if not node_id.endswith("]"):
+            pytest.fail(
+                f"{node_id}: found an xdist group in the id; wanted an evaluation by its own id."
+                " Drop the xdist_group mark: workers only wait for what the controller judges.",
+                pytrace=False,
+            )
+        try:
+            result = result_of(self._wait_for(node_id))
+        except StoreError as error:
+            result = Failed(f"{type(error).__name__}: {error}", stops_run=True)
+        if isinstance(result, Judged):
+            return result
+        if result.stops_run:
+            session.shouldfail = "the run was stopped"
+        pytest.fail(result.text, pytrace=False)
+
+    def _wait_for(self, node_id: str) -> str:
         if self._store is None:
-            self._store = AnswerStore(self._store_path)
+            self._store = AnswerStore(Path(self._told.store_path))
         delay_s = _FIRST_POLL_S
         while True:
-            text = self._store.get_result(self._run_id, node_id)
+            text = self._store.get_result(self._told.run_id, node_id)
             if text is not None:
-                return self._parse(node_id, text, session)
-            if self._store.get_state(self._run_id, ABORTED) is not None:
-                self._give_up()
+                return text
+            if self._store.get_state(self._told.run_id, ABORTED) is not None:
+                pytest.skip("the run was stopped before this item was judged")
+            if os.getppid() != self._controller:
+                # Killed: nobody writes rows any more, and nobody reads what this process says.
+                pytest.exit("the controller of the run is gone", returncode=_EXIT_ORPHANED)
             time.sleep(delay_s)
             delay_s = min(delay_s * 1.5, _LAST_POLL_S)
-
-    def _parse(self, node_id: str, text: str, session: pytest.Session) -> Row:
-        message = json.loads(text)
-        if "error" in message:
-            if message["stops"]:
-                session.shouldfail = "the run was stopped"
-            pytest.fail(message["error"], pytrace=False)
-        return self._catalog.suite(node_id).row_type.model_validate_json(message["row"])
-
-    def _give_up(self) -> NoReturn:
-        pytest.skip("the run was stopped before this item was judged")

@@ -1,12 +1,14 @@
 """The premise judge's test case: one conclusion with the window that it was minted from."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from evals.errors import TraceError
-from evals.judging.case import RunContext
+from evals.judging.case import FollowUp, RunContext
+from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
+from evals.premise.follow_ups import conclusion_follow_ups
 from evals.premise.judge import judge_conclusion
 from evals.premise.render import PremisePrompts, WindowTexts
 from evals.premise.row import ConclusionRow
@@ -39,6 +41,10 @@ class PremiseCase:
     async def evaluate(self, judge: Judge, context: RunContext) -> ConclusionRow:
         """Judge the conclusion: see ``judge_conclusion``."""
         return await judge_conclusion(self, judge, context)
+
+    def follow_ups(self, missing: Collection[str], settings: JudgeSettings) -> tuple[FollowUp, ...]:
+        """Return pass 2 after pass 1, and the attribution search after either where it can run."""
+        return conclusion_follow_ups(self, missing, settings)
 
 
 def premise_cases(windows: Iterable[Window], prompts: PremisePrompts) -> tuple[PremiseCase, ...]:

@@ -6,9 +6,9 @@ an error of the test and stops the run.
 
 from collections.abc import Callable
 
-from evals.judging.case import Row
+from evals.judging.judged import Judged
 
 
-def test_conclusion(judged: Row, record_outcome: Callable[[Row], None]) -> None:
+def test_conclusion(judged: Judged, record_outcome: Callable[[Judged], None]) -> None:
     """A stranger can use the conclusion, and the window licenses it; or the row says why not."""
     record_outcome(judged)

@@ -1,6 +1,6 @@
 """``cases.html``: every conclusion with all that was found about it, paged, in one file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -11,11 +11,11 @@ from evals.records import Window
 from evals.report import numbers
 from evals.report.case_values import CaseDetails
 from evals.report.links import CASES_PAGE
-from evals.report.paged import facet, page_html, script_of
+from evals.report.page_file import write_page
+from evals.report.paged import facet, page_pieces, script_of
 from evals.report.rows import FILTER_LABELS, decontextuality
 from evals.report.shared_values import TextTable, window_of, window_values
 from evals.runs.record import RunInfo
-from evals.runs.writer import write_atomically
 
 CONDITION_MEANING = {
     "unknown_slots": "a stranger would have to settle open slots",
@@ -43,20 +43,22 @@ def write_cases(
         RunError: it cannot be written, or a row's window is not in ``windows``.
     """
     path = run_dir / CASES_PAGE
-    write_atomically(path, cases_html(info, rows, windows))
+    write_page(path, cases_pieces(info, rows, windows))
     return path
 
 
-def cases_html(info: RunInfo, rows: Sequence[ConclusionRow], windows: Mapping[str, Window]) -> str:
-    """Return the page: works from a file, without network, with any number of rows.
+def cases_pieces(
+    info: RunInfo, rows: Sequence[ConclusionRow], windows: Mapping[str, Window]
+) -> Iterator[str]:
+    """Yield the page: it works from a file, without network, with any number of rows.
 
     Raises:
-        RunError: a row's window is not in ``windows``.
+        RunError: a row's window is not in ``windows``; on the way to its piece.
     """
     window_ids = list(dict.fromkeys(row.provenance.window_id for row in rows))
     position = {window_id: number for number, window_id in enumerate(window_ids)}
     details = CaseDetails(position)
-    return page_html(
+    return page_pieces(
         "cases/page.html.j2",
         info,
         script=page_script(),

@@ -3,10 +3,13 @@
 import re
 from urllib.parse import quote, urlencode
 
+from evals.runs.info import ROWS_FILE
+
 REPORT_PAGE, CASES_PAGE, WINDOWS_PAGE = "report.html", "cases.html", "windows.html"
 
 # Only a tag of our own: in text of a trace, ``<`` is escaped.
-_OWN_LINK = re.compile(rf'(<a href="?)({re.escape(CASES_PAGE)}|{re.escape(WINDOWS_PAGE)})')
+_OWN_FILES = "|".join(re.escape(name) for name in (CASES_PAGE, WINDOWS_PAGE, ROWS_FILE))
+_OWN_LINK = re.compile(rf'(<a href="?)({_OWN_FILES})')
 
 
 def case_link(case_id: str) -> str:
@@ -30,7 +33,7 @@ def windows_link(**filters: str) -> str:
 
 
 def moved_to(html: str, way: str) -> str:
-    """Return ``html`` with its links to both pages leading into the folder ``way``.
+    """Return ``html`` with its links to the files of the run leading into the folder ``way``.
 
     Args:
         html: of this package: first screen or table cells.

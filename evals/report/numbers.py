@@ -144,6 +144,11 @@ def share_of(part: int, whole: int) -> str:
     return plain if whole == 0 else f"{plain} ({percent(part, whole)})"
 
 
+def part_of(part: int, whole: int) -> str:
+    """Return ``3,000 of 7,894``, or ``all 12`` where the part is the whole."""
+    return f"all {count(whole)}" if part == whole else f"{count(part)} of {count(whole)}"
+
+
 def counts_text(counts: Mapping[str, int]) -> str:
     """Return ``refused 3, timeout 1``, the largest first; ``none`` for an empty mapping."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -2,25 +2,26 @@
 
 A page carries blocks of JSON. The index (what one filters, sorts and lists by, as columns) comes
 first and is read at once; longer blocks follow, one JSON value a line, and a line is read only when
-its item is unfolded. So 50,000 items open as fast as their index.
+its item is unfolded. So 50,000 items open as fast as their index. A line is made as it is written.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from markupsafe import Markup
 
 from evals.report import reading
 from evals.report.links import CASES_PAGE, REPORT_PAGE, WINDOWS_PAGE
 from evals.report.shared_values import TextTable
-from evals.report.templates import own_text, render, script_hash
+from evals.report.templates import own_text, pieces_of, script_hash
 from evals.runs.record import RunInfo
 
 PAGE_ITEMS = 50
 CHOICES_OFFERED = 200
 """Choices in a filter's list, the most frequent; the search finds the others."""
 
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SHARED_BEFORE = ("data", "filters", "list", "details", "marks")
 _SHARED_AFTER = ("address",)
 
@@ -36,7 +37,7 @@ def script_of(*own_parts: str) -> Markup:
     return Markup("\n").join(own_text(f"{part}.js") for part in (*before, *own_parts, *after))
 
 
-def page_html(
+def page_pieces(
     template: str,
     info: RunInfo,
     *,
@@ -46,8 +47,8 @@ def page_html(
     index: dict[str, object],
     shared: Callable[[], dict[str, object]],
     blocks: dict[str, Iterable[object]],
-) -> str:
-    """Return a whole page.
+) -> Iterator[str]:
+    """Yield a whole page, piece by piece.
 
     Args:
         template: extends ``paged/page.html.j2``.
@@ -57,12 +58,11 @@ def page_html(
         total: how many items of which kind: ``1,200 conclusions``.
         index: columns and filters, read at once.
         shared: gives what many items refer to by number; called once every block is written.
-        blocks: name -> values, one line each.
+        blocks: name -> values, one line each; used up one by one.
     """
-    lines = {name: script_lines(values) for name, values in blocks.items()}
     pages = {"cases": CASES_PAGE, "windows": WINDOWS_PAGE}
     sheets = ("paged/page.css", *css)
-    return render(
+    return pieces_of(
         template,
         {
             "info": info,
@@ -76,9 +76,11 @@ def page_html(
             "calibration": reading.calibration_line(info),
             "recorded": info.judge_mode_why if info.judge_mode == "recorded" else None,
             "total": total,
-            "index": script_json({"page": PAGE_ITEMS, "offered": CHOICES_OFFERED} | index),
-            "shared": script_json(shared() | {"pages": pages}),
-            "blocks": lines,
+            "index": script_json(
+                {"page": PAGE_ITEMS, "offered": CHOICES_OFFERED, "pages": pages} | index
+            ),
+            "blocks": {name: map(script_json, values) for name, values in blocks.items()},
+            "shared": lambda: script_json(shared()),
         },
     )
 
@@ -89,13 +91,7 @@ def script_json(value: object) -> Markup:
     ``<`` becomes ``\u003c``, which JSON reads as the same text, so nothing in it can close the
     element or open a comment.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704  the line above is the escaping
-
-
-def script_lines(values: Iterable[object]) -> Markup:
-    """Return one JSON value a line, for a script element that is read line by line."""
-    return Markup("\n").join(script_json(value) for value in values)
+    return Markup(_to_json(value).replace("<", "\\u003c"))  # noqa: S704  this is the escaping
 
 
 def facet(groups: Sequence[Sequence[str]]) -> dict[str, object]:

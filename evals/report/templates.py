@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,14 @@ _FOLDER = Path(__file__).parent / "templates"
 def render(name: str, values: dict[str, object]) -> str:
     """Return template ``name`` filled with ``values``; every string is escaped."""
     return _environment().get_template(name).render(values)
+
+
+def pieces_of(name: str, values: dict[str, object]) -> Iterator[str]:
+    """Yield template ``name`` filled with ``values``, as ``render`` gives it, piece by piece.
+
+    An iterator among ``values`` is used up as the template comes to it.
+    """
+    return _environment().get_template(name).generate(values)
 
 
 @cache

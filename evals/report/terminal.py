@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evals.report import reading
+from evals.report.cost import cost_text, ran_out_line
 from evals.report.links import CASES_PAGE, REPORT_PAGE, WINDOWS_PAGE
 from evals.report.terminal_instruments import instrument_lines
 from evals.report.terminal_text import wrapped
@@ -53,7 +54,9 @@ def _state_lines(info: RunInfo, summary: RunSummary, width: int) -> list[str]:
     incomplete = reading.incomplete_line(info)
     if incomplete:
         lines += wrapped(incomplete, width)
+    lines += wrapped(ran_out_line(info) or "", width)
     lines += wrapped(info.judge_mode_why, width)
+    lines += wrapped(f"cost: {cost_text(info)}", width)
     lines += wrapped(reading.calibration_line(info), width)
     for line in reading.input_quality(info, summary.premise):
         lines += wrapped(line, width)

@@ -3,7 +3,7 @@
 The counterpart of ``cases.html``: what was missed, where a conclusion's page tells what was said.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -14,13 +14,13 @@ from evals.judging.case import Row
 from evals.records import Window
 from evals.report import numbers
 from evals.report.links import WINDOWS_PAGE
-from evals.report.paged import facet, page_html, script_of
+from evals.report.page_file import write_page
+from evals.report.paged import facet, page_pieces, script_of
 from evals.report.run_windows import RunWindow, run_windows
 from evals.report.shared_values import TextTable
 from evals.report.window_details import WindowDetails
 from evals.report.window_line import batch_line, facts_text, questions_text
 from evals.runs.record import RunInfo
-from evals.runs.writer import write_atomically
 
 FINDINGS = {
     "missing": "Missing facts",
@@ -47,19 +47,21 @@ def write_windows(
             conclusion that its window does not have.
     """
     path = run_dir / WINDOWS_PAGE
-    write_atomically(path, windows_html(info, rows, windows))
+    write_page(path, windows_pieces(info, rows, windows))
     return path
 
 
-def windows_html(info: RunInfo, rows: Sequence[Row], windows: Mapping[str, Window]) -> str:
-    """Return the page: works from a file, without network, with any number of windows.
+def windows_pieces(
+    info: RunInfo, rows: Sequence[Row], windows: Mapping[str, Window]
+) -> Iterator[str]:
+    """Yield the page: it works from a file, without network, with any number of windows.
 
     Raises:
-        RunError: as ``write_windows``.
+        RunError: as ``write_windows``, but for the file; some on the way to their piece.
     """
     items = run_windows(rows, windows, info.coverage_policy)
     details = WindowDetails()
-    return page_html(
+    return page_pieces(
         "windows/page.html.j2",
         info,
         script=page_script(),

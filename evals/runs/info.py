@@ -1,11 +1,14 @@
 """What a run was, in one record: the content of ``run.json``."""
 
-from datetime import datetime
+from datetime import date, datetime
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from evals.config import Limits
 from evals.policy import CoveragePolicy
 from evals.records import Record
+from evals.runs.bought import TokensBought
 from evals.runs.gates import GateResult
 from evals.traces import ImportReport
 
@@ -57,7 +60,27 @@ class RunInfo(Record):
     """Requests that this run itself sent to the service; 0 at the start."""
     http_attempts: int = Field(ge=0)
     """HTTP attempts that those took, retries included; 0 at the start."""
+    answers_bought: int = Field(ge=0)
+    """Live answers, usable or not, whether an item could use them or not."""
+    tokens_bought: TokensBought
+    """Of the answers that state them."""
+    cost_usd: float | None
+    """Of the answers bought, by the price table; None where it cannot be known, and why not is in
+    the next field."""
+    cost_unknown_why: str | None
+    prices_as_of: date | None
+    """Day of the price table; None at the start."""
+    limits: Limits
+    """What the run was allowed to buy."""
+    budget_ran_out: str | None
+    """The limit that was reached, and how far the run came; None where there was room."""
     gate_expressions: tuple[str, ...]
     """As configured; here from the start, so that a killed run can be gated again."""
     gates: tuple[GateResult, ...]
     """What the expressions came to; empty at the start."""
+
+    @model_validator(mode="after")
+    def _cost_is_known_or_says_why(self) -> Self:
+        if (self.cost_usd is None) != (self.cost_unknown_why is not None):
+            raise ValueError("cost_usd is null exactly where cost_unknown_why says why")
+        return self

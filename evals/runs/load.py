@@ -13,6 +13,7 @@ from evals.judging.case import Row
 from evals.premise.row import ConclusionRow
 from evals.records import Window, window_text_hash_of
 from evals.runs.info import ROWS_FILE, RUN_FILE, WINDOWS_FILE, RunInfo
+from evals.runs.sharing import SharedProvenance
 from evals.runs.summary import RunSummary, summarize
 from evals.set_level.row import SetLevelRow
 from evals.untrusted import for_terminal
@@ -116,12 +117,13 @@ def _read_rows(
     path: Path, info: RunInfo, windows: dict[str, Window]
 ) -> tuple[tuple[Row, ...], int]:
     rows: dict[tuple[str, str], Row] = {}
+    shared = SharedProvenance()
     cut = 0
     for where, line, whole in _lines(path):
         if not whole and _is_cut(line):
             cut += 1
             continue
-        row = _parse(line, _shape_of(line, where), where)
+        row = shared.of(_parse(line, _shape_of(line, where), where))
         _check_fits(row, info, windows, where)
         if (row.instrument, row.case_id) in rows:
             raise _inconsistent(where, f"a second row of {row.case_id}", "one row an item of a run")

@@ -58,16 +58,23 @@ class RunWriter:
         with self._lock:
             if window.window_id not in self._window_ids:
                 self._window_ids.add(window.window_id)
-                _append(self._windows, window, self.run_dir / WINDOWS_FILE)
+                _append(self._windows, window.model_dump_json(), self.run_dir / WINDOWS_FILE)
 
     def add_row(self, row: Row) -> None:
+        """Append a row; see ``add_row_json``."""
+        self.add_row_json(row.model_dump_json())
+
+    def add_row_json(self, row_json: str) -> None:
         """Append a row and hand it to the operating system, so that a kill cannot lose it.
+
+        Args:
+            row_json: what ``model_dump_json`` gives: one line.
 
         Raises:
             RunError: the file cannot be written.
         """
         with self._lock:
-            _append(self._rows, row, self.run_dir / ROWS_FILE)
+            _append(self._rows, row_json, self.run_dir / ROWS_FILE)
 
     def finish(self, info: RunInfo, summary: RunSummary) -> None:
         """Write ``summary.json``, then ``run.json`` again, and close.
@@ -122,9 +129,9 @@ def write_atomically(path: Path, text: str, mode: int = _FILE_MODE) -> None:
         beside.replace(path)
 
 
-def _append(file: IO[bytes], record: Record, path: Path) -> None:
+def _append(file: IO[bytes], line: str, path: Path) -> None:
     with _writing(path):
-        file.write(record.model_dump_json().encode() + b"\n")
+        file.write(line.encode() + b"\n")
         file.flush()
 
 

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from evals.errors import TraceError
-from evals.judging.case import RunContext
+from evals.judging.case import FollowUp, RunContext
+from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
 from evals.records import Window
 from evals.set_level.judge import judge_batch
@@ -29,6 +30,14 @@ class SetLevelCase:
     async def evaluate(self, judge: Judge, context: RunContext) -> SetLevelRow:
         """Judge the batch: see ``judge_batch``."""
         return await judge_batch(self, judge, context)
+
+    def follow_ups(
+        self,
+        missing: Collection[str],  # noqa: ARG002  the one call is the first and the last
+        settings: JudgeSettings,  # noqa: ARG002
+    ) -> tuple[FollowUp, ...]:
+        """Return nothing: a batch is one call."""
+        return ()
 
 
 def set_level_cases(

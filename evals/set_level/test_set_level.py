@@ -5,9 +5,9 @@ What is found is recorded and fails nothing; a batch without an answer is ``unju
 
 from collections.abc import Callable
 
-from evals.judging.case import Row
+from evals.judging.judged import Judged
 
 
-def test_batch(judged: Row, record_outcome: Callable[[Row], None]) -> None:
+def test_batch(judged: Judged, record_outcome: Callable[[Judged], None]) -> None:
     """The batch's conclusions are told apart, or the row says why they could not be."""
     record_outcome(judged)

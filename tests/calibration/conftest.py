@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from calibration.gallery import SHIPPED_GALLERY, Gallery, load_gallery
-from evals.config import RunConfig
+from evals.config import NO_LIMITS, RunConfig
 from evals.errors import JudgeError
 from evals.judging.case import RunContext
 from evals.judging.request import JudgeRequest, JudgeSettings
@@ -201,6 +201,9 @@ def make_config(tmp_path: Path) -> Callable[..., RunConfig]:
             max_in_flight=1,
             call_timeout_s=1.0,
             max_attempts=1,
+            batch_poll_s=1.0,
+            limits=NO_LIMITS,
+            plan=False,
             base_url=None,
             api_key=None,
             store_path=tmp_path / "answers.sqlite",

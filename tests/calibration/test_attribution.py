@@ -59,7 +59,7 @@ def test_the_search_decides_whatever_pass_2_took_an_absent_slot_for(
     (slot,) = row.missing
     assert (slot.attribution, slot.evidence) == ("ABSENT_FROM_WINDOW", "the blue room")
     assert (row.outcome, row.met) == ("scored", True)
-    both_passes_evaluation(case, row)
+    both_passes_evaluation(row.judged)
 
 
 def test_the_search_is_given_the_earlier_talk_and_the_passes_are_not(
@@ -87,7 +87,7 @@ def test_a_search_that_finds_otherwise_is_a_mismatch(
         "the judge said OBJECT_OR_CONTENT ABSENT_EVERYWHERE"
     )
     with pytest.raises(AssertionError, match="attribution: wanted"):
-        both_passes_evaluation(case, row)
+        both_passes_evaluation(row.judged)
 
 
 def test_a_slot_present_in_the_window_is_not_searched_for(
@@ -169,7 +169,7 @@ def test_without_an_answer_to_the_search_the_specimen_is_unjudged(
     assert (row.missing, row.mismatches) == ((), ())
     assert left_out([row], searched)[1] == "booked-what (both_passes)"
     with pytest.raises(AssertionError, match=rf"not judged \({reason}\)"):
-        both_passes_evaluation(case, row)
+        both_passes_evaluation(row.judged)
 
 
 def test_what_the_passes_fell_short_of_is_said_beside_a_search_without_an_answer(

@@ -11,6 +11,7 @@ from calibration.test_gallery import test_both_passes as both_passes_evaluation
 from calibration.test_gallery import test_pass_1 as pass_1_evaluation
 from evals.errors import CallTimeoutError, IsolationError, JudgeError, RefusedError
 from evals.judging.case import RunContext
+from evals.judging.judged import Judged
 from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
 from evals.premise.render import load_premise_prompts
@@ -186,12 +187,12 @@ def test_the_evaluation_fails_hard_on_what_is_not_met(
     context: RunContext,
     make_judge: MakeJudge,
     mode: Mode,
-    evaluation: Callable[[SpecimenCase, SpecimenRow], None],
+    evaluation: Callable[[Judged], None],
 ) -> None:
     case = case_of(gallery, mode)
-    evaluation(case, judge_it(case, make_judge(), context))
+    evaluation(judge_it(case, make_judge(), context).judged)
     wrong = judge_it(case, make_judge({"decontextuality": 0.5}), context)
     with pytest.raises(AssertionError, match=r"wanted at least 0\.8; the judge said 0.5"):
-        evaluation(case, wrong)
+        evaluation(wrong.judged)
     with pytest.raises(AssertionError, match=r"not judged \(refused\)"):
-        evaluation(case, judge_it(case, make_judge(REFUSED), context))
+        evaluation(judge_it(case, make_judge(REFUSED), context).judged)

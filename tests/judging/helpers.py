@@ -51,8 +51,8 @@ def message_for(text: str, *, model: str = MODEL, **changed: Any) -> str:
     return json.dumps(message | changed)
 
 
-Outcome = str | AttemptError | Callable[[], Any]
-"""A body, a failure, or what to await first."""
+Outcome = str | Reply | AttemptError | Callable[[], Any]
+"""A body, an answer with headers, a failure, or what to await first."""
 
 
 class ScriptedTransport:
@@ -74,10 +74,11 @@ class ScriptedTransport:
                 outcome.kind,
                 retry_after_s=outcome.retry_after_s,
                 timed_out=outcome.timed_out,
+                headers=outcome.headers,
             )
-        if isinstance(outcome, str):
+        if isinstance(outcome, str | Reply):
             await asyncio.sleep(0)
-            return Reply(outcome, {})
+            return Reply(outcome, {}) if isinstance(outcome, str) else outcome
         answer = await outcome()
         assert isinstance(answer, str)
         return Reply(answer, {})

@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import Coroutine
-from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from evals.errors import CallTimeoutError, ExhaustedError, IsolationError, JudgeError
 from evals.judging.calls import LiveCalls, Sent
 from evals.judging.retry import RetryPolicy
-from evals.judging.transport import AttemptError, FailureKind
+from evals.judging.transport import AttemptError, FailureKind, Reply
 from tests.judging.helpers import (
     Clock,
     HeldClock,
@@ -65,12 +65,103 @@ def test_an_answer_at_once_is_one_attempt_with_the_params_as_they_are() -> None:
     assert (line.calls.calls, line.calls.attempts, line.calls.retries) == (1, 1, 0)
 
 
-@pytest.mark.parametrize("kind", ["retry", "slow_down"])
-def test_transient_failures_are_retried_after_growing_waits(kind: FailureKind) -> None:
-    line = Line(failure(kind), failure(kind), failure(kind), ANSWER)
-    assert run(line.call()).attempts == 4
-    assert line.clock.slept_s == [1, 2, 4]
-    assert (line.calls.calls, line.calls.attempts, line.calls.retries) == (1, 4, 3)
+@pytest.mark.parametrize(
+    ("kind", "waits_s"),
+    [("retry", [1, 2, 4, 8, 15, 15]), ("slow_down", [1, 2, 2, 2, 2, 2])],
+)
+def test_transient_failures_are_retried_after_growing_waits(
+    kind: FailureKind, waits_s: list[float]
+) -> None:
+    line = Line(*[failure(kind)] * 6, ANSWER, attempts=7)
+    assert run(line.call()).attempts == 7
+    assert line.clock.slept_s == waits_s
+    assert (line.calls.calls, line.calls.attempts, line.calls.retries) == (1, 7, 6)
+
+
+def test_refusals_count_as_no_attempt() -> None:
+    line = Line(*[failure("slow_down")] * 50, failure("retry"), ANSWER, attempts=2)
+    assert run(line.call()).attempts == 52
+
+
+def test_a_server_that_refuses_everything_for_ten_minutes_ends_the_run() -> None:
+    async def test() -> None:
+        line = Line(failure("slow_down"), attempts=2)
+        names = [str(number) for number in range(50)]
+        calls = [asyncio.create_task(line.call(name)) for name in names]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(each) for each in results} == {ExhaustedError}
+        for each in results:
+            assert "599" in str(each)
+            assert "no answer to any call for 60" in str(each) or "attempts" in str(each)
+        sent = len(line.transport.sent)
+        assert 600 <= line.clock.now_s <= 620
+        with pytest.raises(ExhaustedError, match="nothing more is sent"):
+            await line.call("another")
+        assert len(line.transport.sent) == sent
+
+    run(test())
+
+
+def test_an_answer_to_another_call_keeps_the_run_going_and_ends_only_who_is_refused() -> None:
+    async def test() -> None:
+        line = Line(ANSWER)
+
+        async def send(body: bytes) -> Reply:
+            if "unlucky" in body.decode():
+                raise failure("slow_down")
+            return Reply(ANSWER, {})
+
+        line.transport.send = send  # type: ignore[method-assign]
+        unlucky = asyncio.create_task(line.call("unlucky"))
+        while not unlucky.done():
+            assert (await line.call("lucky")).attempts == 1
+            await line.clock.sleep(10)
+        with pytest.raises(ExhaustedError, match="last of"):
+            await unlucky
+        assert 600 <= line.clock.now_s <= 630
+        assert (await line.call("another")).attempts == 1
+
+    run(test())
+
+
+def test_no_more_calls_are_sent_than_the_rate_limit_headers_leave() -> None:
+    def told(remaining: int) -> Reply:
+        reset = datetime.now(UTC) + timedelta(seconds=100)
+        prefix = "anthropic-ratelimit-requests"
+        return Reply(
+            ANSWER,
+            {f"{prefix}-remaining": str(remaining), f"{prefix}-reset": reset.isoformat()},
+        )
+
+    async def test() -> None:
+        clock = HeldClock()
+        line = Line(told(3), told(2), told(1), told(0), ANSWER, clock=clock)
+        await line.call("first")
+        tasks = [asyncio.create_task(line.call(str(number))) for number in range(6)]
+        await settle()
+        assert len(line.transport.sent) == 4
+        assert 90 < line.calls.hold_s <= 100
+        await clock.pass_to(100)
+        assert [(await each).attempts for each in tasks] == [1] * 6
+
+    run(test())
+
+
+def test_the_headers_of_a_refusal_are_read_too() -> None:
+    async def test() -> None:
+        reset = datetime.now(UTC) + timedelta(seconds=100)
+        prefix = "anthropic-ratelimit-output-tokens"
+        headers = {f"{prefix}-remaining": "0", f"{prefix}-reset": reset.isoformat()}
+        clock = HeldClock()
+        line = Line(failure("retry", headers=headers), ANSWER, clock=clock)
+        call = asyncio.create_task(line.call())
+        await settle()
+        await clock.pass_to(50)
+        assert len(line.transport.sent) == 1
+        await clock.pass_to(100)
+        assert (await call).attempts == 2
+
+    run(test())
 
 
 def test_the_wait_that_the_server_asked_for_is_honoured() -> None:
@@ -182,37 +273,14 @@ def test_overload_holds_all_callers_back_and_other_failures_hold_nobody_else(
     run(test())
 
 
-def test_overload_halves_what_runs_at_once_and_successes_bring_it_back() -> None:
+def test_each_refusal_takes_a_place_and_successes_give_it_back() -> None:
     async def test() -> None:
-        line = Line(failure("slow_down", retry_after_s=0), failure("give_up"), ANSWER)
+        line = Line(*[failure("slow_down")] * 3, ANSWER)
         limits = []
-        for number in range(30):
-            with suppress(ExhaustedError):
-                await line.call(str(number))
+        for number in range(20):
+            await line.call(str(number))
             limits.append(line.calls.limit)
-        assert limits == [4] * 4 + [5] * 5 + [6] * 6 + [7] * 7 + [8] * 8
-
-    run(test())
-
-
-def test_answers_to_calls_sent_before_an_overload_do_not_undo_the_halving() -> None:
-    async def test() -> None:
-        go = asyncio.Event()
-
-        async def late() -> str:
-            await go.wait()
-            return ANSWER
-
-        line = Line(*[late] * 7, failure("slow_down", retry_after_s=0), ANSWER)
-        stragglers = [asyncio.create_task(line.call(str(number))) for number in range(7)]
-        await settle()
-        refused = asyncio.create_task(line.call("refused"))
-        await settle()
-        assert line.calls.limit == 4
-        go.set()
-        assert (await refused).attempts == 2
-        await asyncio.gather(*stragglers)
-        assert line.calls.limit == 4
+        assert limits == [5] * 4 + [6] * 6 + [7] * 7 + [8] * 3
 
     run(test())
 

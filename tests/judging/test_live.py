@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from evals.config import RunConfig
+from evals.config import NO_LIMITS, RunConfig
 from evals.errors import (
     CallTimeoutError,
     ConfigError,
@@ -47,6 +47,7 @@ def configure(tmp_path: Path, messages_api: MessagesApi) -> Configure:
             "max_in_flight": 64,
             "call_timeout_s": 30.0,
             "max_attempts": 4,
+            "limits": NO_LIMITS,
             "base_url": messages_api.url,
             "api_key": SecretStr(KEY),
             "store_path": tmp_path / "answers.sqlite",
@@ -279,11 +280,11 @@ def test_live_mode_without_a_key_is_refused(configure: Configure) -> None:
 
 def test_recorded_mode_needs_no_key_and_imports_no_sdk(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from evals.config import RunConfig\n"
+        "import sys; from pathlib import Path; from evals.config import NO_LIMITS, RunConfig\n"
         "from evals.judging.engine import open_engine\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "config = RunConfig.model_construct(judge_mode='recorded', api_key=None,"
-        " store_path=folder / 's.sqlite', recordings_dir=folder)\n"
+        " limits=NO_LIMITS, store_path=folder / 's.sqlite', recordings_dir=folder)\n"
         "open_engine(config)\n"
         "print([name for name in ('anthropic', 'httpx2') if name in sys.modules])"
     )

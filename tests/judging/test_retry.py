@@ -1,47 +1,22 @@
-from datetime import UTC, datetime
 from math import inf
 
 import pytest
 
-from evals.judging.retry import RetryPolicy, retry_after_s
-
-NOW = datetime(2026, 6, 4, 12, 0, 0, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "7"}, 7.0),
-        ({"retry-after": " 1.5 "}, 1.5),
-        ({"retry-after": "0"}, 0.0),
-        ({"retry-after": "Thu, 04 Jun 2026 12:00:30 GMT"}, 30.0),
-        ({"retry-after": "Thu, 04 Jun 2026 12:00:30 -0000"}, 30.0),
-        ({"retry-after": "Thu, 04 Jun 2026 14:00:30 +0200"}, 30.0),
-        ({"retry-after": "Thu, 04 Jun 2026 11:00:00 GMT"}, 0.0),
-        ({"retry-after": "Thu, 04 Jun 999999 11:00:00 GMT"}, None),
-        ({"retry-after": "-5"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "1e999"}, inf),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": ""}, None),
-        ({"retry-after-ms": "250"}, 0.25),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after-ms": "x", "retry-after": "9"}, 9.0),
-        ({"retry-after-ms": "x"}, None),
-    ],
-)
-def test_every_form_of_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_s(headers, NOW) == seconds
-
+from evals.judging.retry import RetryPolicy, Tries
+from evals.judging.transport import AttemptError
+from tests.judging.helpers import Clock
 
 POLICY = RetryPolicy(
-    max_attempts=9,
+    max_attempts=3,
     attempt_timeout_s=1,
     first_wait_s=2,
     longest_wait_s=10,
+    longest_pause_s=5,
     longest_retry_after_s=100,
+    outage_s=60,
 )
+FAILURE = AttemptError("HTTP 500", "retry")
+REFUSAL = AttemptError("HTTP 529", "slow_down")
 
 
 @pytest.mark.parametrize(
@@ -66,9 +41,73 @@ def test_waits_grow_with_jitter_within_bounds_and_honour_retry_after(
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause_s"), [(None, 1.0), (0.0, 0.0), (30.0, 30.0), (inf, 100.0)]
+    ("refusals", "chance", "pause_s"),
+    [(1, 0.0, 1.0), (1, 1.0, 2.0), (2, 1.0, 4.0), (3, 1.0, 5.0), (10_000, 0.0, 2.5)],
 )
-def test_others_pause_as_long_as_the_server_asked_and_no_longer(
-    asked: float | None, pause_s: float
+def test_pauses_grow_with_jitter_up_to_a_bound_of_their_own(
+    refusals: int, chance: float, pause_s: float
 ) -> None:
-    assert POLICY.pause_s(asked, 0.0) == pause_s
+    assert POLICY.pause_s(refusals, chance) == pytest.approx(pause_s)
+
+
+class Call:
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.tries = Tries(POLICY, self.clock, lambda: 0.0)
+
+    def meet(self, *failures: AttemptError, every_s: float = 0.0) -> bool:
+        for failure in failures:
+            self.clock.now_s += every_s
+            self.tries.meet(failure)
+        return self.tries.are_over
+
+
+def test_a_call_is_given_up_after_so_many_failures() -> None:
+    call = Call()
+    assert [call.meet(FAILURE) for _ in range(3)] == [False, False, True]
+
+
+def test_refusals_count_as_no_attempt() -> None:
+    call = Call()
+    assert not call.meet(*[REFUSAL] * 100)
+    assert [call.meet(FAILURE) for _ in range(3)] == [False, False, True]
+
+
+def test_a_call_that_is_refused_all_the_time_is_given_up_when_the_outage_is_too_long() -> None:
+    call = Call()
+    assert not call.meet(*[REFUSAL] * 60, every_s=1)
+    assert call.meet(REFUSAL, every_s=1)
+
+
+def test_another_failure_between_refusals_starts_their_time_anew() -> None:
+    call = Call()
+    assert not call.meet(REFUSAL, FAILURE, REFUSAL, every_s=50)
+    assert not call.meet(REFUSAL, every_s=59)
+    assert call.meet(REFUSAL, every_s=1)
+
+
+@pytest.mark.parametrize(
+    ("failure", "waits_s"),
+    [
+        (FAILURE, [1, 2, 4, 5, 5]),
+        (REFUSAL, [1, 2, 2.5, 2.5, 2.5]),
+        (AttemptError("HTTP 500", "retry", retry_after_s=3), [3, 3, 4, 5, 5]),
+        (AttemptError("HTTP 529", "slow_down", retry_after_s=2), [2, 2, 2.5, 2.5, 2.5]),
+        (AttemptError("HTTP 529", "slow_down", retry_after_s=inf), [100] * 5),
+    ],
+)
+def test_a_call_waits_longer_each_time(failure: AttemptError, waits_s: list[float]) -> None:
+    call = Call()
+    found = []
+    for _ in waits_s:
+        call.meet(failure)
+        found.append(call.tries.wait_s)
+    assert found == waits_s
+
+
+def test_a_failure_among_refusals_waits_by_its_own_count() -> None:
+    call = Call()
+    call.meet(*[REFUSAL] * 5, FAILURE)
+    assert call.tries.wait_s == 1
+    call.meet(REFUSAL)
+    assert call.tries.wait_s == 1

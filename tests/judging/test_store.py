@@ -16,7 +16,6 @@ from evals.judging.store import AnswerStore, Deliveries, StoredAnswer, same_mess
 from tests.judging.helpers import MODEL, message_for
 
 ROOT = Path(__file__).parents[2]
-KEPT = Path(__file__).parent / "kept"
 Opened = Callable[[Path], AnswerStore]
 RECEIVED = datetime(2026, 6, 4, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -129,62 +128,6 @@ def test_a_store_is_in_wal_mode(opened: Opened, path: Path) -> None:
     opened(path)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-def kept_store(path: Path, *changes: str) -> Path:
-    db = sqlite3.connect(path)
-    db.executescript((KEPT / "store-schema-1.sql").read_text(encoding="utf-8"))
-    for change in changes:
-        db.execute(change)
-    db.commit()
-    db.close()
-    return path
-
-
-def test_a_store_of_schema_1_is_read_for_ever(opened: Opened, tmp_path: Path) -> None:
-    store = opened(kept_store(tmp_path / "kept.sqlite"))
-    found = store.get("1" * 64)
-    assert found is not None
-    assert (found.model_asked, found.model_served) == ("claude-a", "claude-a-20260101")
-    assert found.received_at == RECEIVED
-    unknown = store.get("2" * 64)
-    assert unknown is not None
-    assert unknown.received_at is None
-    assert store.get_result("run-1", "premise/a") == '{"outcome": "sound"}'
-    assert store.get_state("run-1", "aborted") == "yes"
-
-
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        ("PRAGMA user_version = 2", "schema version 2"),
-        ("PRAGMA user_version = 0", "schema version 0"),
-        ("PRAGMA application_id = 7", "another program"),
-    ],
-)
-def test_another_schema_or_another_program_is_refused_and_left_as_it_was(
-    opened: Opened, tmp_path: Path, change: str, found: str
-) -> None:
-    path = kept_store(tmp_path / "kept.sqlite", change)
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match=found):
-        opened(path)
-    assert path.read_bytes() == before
-
-
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(
-    opened: Opened, tmp_path: Path
-) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("not a database, by far " * 100)
-    with pytest.raises(StoreError, match="not a database"):
-        opened(path)
-    assert path.read_text().startswith("not a database")
-
-
-def test_a_path_that_cannot_be_a_file_is_refused(opened: Opened, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="unable to open"):
-        opened(tmp_path)
 
 
 def test_a_closed_store_says_so(opened: Opened, path: Path) -> None:

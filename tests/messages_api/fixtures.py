@@ -29,17 +29,41 @@ class MessagesApi:
         *faults: str,
         latency_s: float = 0.0,
         headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+        quota: Mapping[str, float] | None = None,
+        clock_ahead_s: float | None = None,
     ) -> None:
-        """Set faults (``overloaded:0.1``), latency and headers of errors; counters start at 0."""
-        settings = {"latency_s": latency_s, "faults": faults, "headers": dict(headers)}
+        """Set faults (``overloaded:0.1``), latency, headers of errors, …; counters start at 0.
+
+        See ``server.py`` for each of them.
+        """
+        settings = {
+            "latency_s": latency_s,
+            "faults": faults,
+            "headers": dict(headers),
+            "quota": quota,
+            "clock_ahead_s": clock_ahead_s,
+        }
         self._control(json.dumps(settings).encode())
 
     def counts(self) -> dict[str, Any]:
         """Return the counters since the last reset; see ``Counts`` in server.py."""
         return self._control(None)
 
-    def _control(self, content: bytes | None) -> dict[str, Any]:
-        with _OPENER.open(Request(f"{self.url}/control", data=content), timeout=10) as response:
+    def reset_batches(self, *faults: str, ends_after_polls: int = 0, forget: bool = True) -> None:
+        """Set the faults of batches, and when they end; their counters start at 0.
+
+        See ``batches.py``. Batches that were accepted stay where it is not to ``forget``.
+        """
+        settings = {"faults": faults, "ends_after_polls": ends_after_polls, "forget": forget}
+        self._control(json.dumps(settings).encode(), "/batches")
+
+    def batch_counts(self) -> dict[str, Any]:
+        """Return the counters of batches since the last reset."""
+        return self._control(None, "/batches")
+
+    def _control(self, content: bytes | None, part: str = "") -> dict[str, Any]:
+        address = f"{self.url}/control{part}"
+        with _OPENER.open(Request(address, data=content), timeout=10) as response:
             found: dict[str, Any] = json.load(response)
             return found
 
@@ -59,4 +83,5 @@ def messages_api_process() -> Iterator[MessagesApi]:
 @pytest.fixture
 def messages_api(messages_api_process: MessagesApi) -> MessagesApi:
     messages_api_process.reset()
+    messages_api_process.reset_batches()
     return messages_api_process

@@ -5,88 +5,57 @@
 prints its port on the first line. Standard library only; one process, one event loop.
 
 Faults, each ``KIND:WHEN``. WHEN counts POSTs from 1: ``0.1`` every tenth, ``3-5`` the third to the
-fifth, ``3-`` from the third on. ``KIND@KEY:WHEN``, of those, only the ones whose answer has the key
-``KEY`` (``wrong_schema@matches:1``). KIND:
+fifth, ``3-`` from the third on; or seconds since the first POST: ``2s-10s``, ``2s-``.
+``KIND@KEY:WHEN``, of those, only the ones whose answer has the key ``KEY``
+(``wrong_schema@matches:1``). KIND:
 
-    overloaded (529), rate_limited (429), http_<status>      an error, with the ``--header`` lines
-    outage, silent, dripping                                 connection closed; no answer; no end
+    overloaded (529), rate_limited (429), spend_cap (429), http_<status>    an error
+    outage, reset, garbage, cut_off, broken_gzip     closed without an answer, or in the middle
+    silent, dripping, dripping_head, headers_only, half_body                no end
+    closing, chunked, gzip                           a good answer; closed after it; in that form
     truncated, refusal, fenced, non_json, wrong_schema       an answer that is no judgement
     other_model, snapshot, later_snapshot, no_message        not what was asked for
 
-``GET /control`` gives the counters, ``POST /control`` sets ``{"latency_s", "faults", "headers"}``
-anew and starts them at zero.
+Errors carry the ``headers`` of the settings. A name can start with the status that it is for:
+``429/retry-after``. A value ``@date+2`` stands for the HTTP date 2 s from now.
+
+``GET /control`` gives the counters, ``POST /control`` sets ``{"latency_s", "faults", "headers",
+"quota", "clock_ahead_s"}`` anew and starts them at zero. ``quota``: ``{"requests", "period_s",
+"refills"}``, beyond which is 429, with the API's rate-limit headers on every answer; or null.
+``clock_ahead_s``: how wrong the server's clock is, and every answer has a ``date``; or null.
+
+Message Batches and their faults: see ``batches.py``.
 """
 
 import argparse
 import asyncio
 import contextlib
-import hashlib
 import json
-import re
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 if not __package__:  # started as a file, from wherever
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.messages_api.answers import (
-    ANSWER_KEYS,
-    BadRequestError,
-    Json,
-    answer_to,
-    asked_key,
+from tests.messages_api.answers import BadRequestError, Json, asked_key
+from tests.messages_api.batches import Batches
+from tests.messages_api.faults import (
+    DRESSED,
+    UNANSWERED,
+    Fault,
+    Streams,
+    dress,
+    fault_of,
+    misbehave,
 )
-
-_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-_ALIASES = {"overloaded": "http_529", "rate_limited": "http_429"}
-_KINDS = frozenset(
-    [
-        *("outage", "silent", "dripping", "truncated", "refusal", "fenced", "non_json"),
-        *("wrong_schema", "other_model", "snapshot", "later_snapshot", "no_message"),
-    ]
-)
-_SUFFIXES = {"other_model": "-other", "snapshot": "-20260101", "later_snapshot": "-20260601"}
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One way to fail, and on which POSTs."""
-
-    kind: str
-    when: str
-    asked: str | None = None
-    """Only where the answer is to have this key; None: whatever is asked."""
-
-    def fires(self, number: int, asked: str | None = None) -> bool:
-        """Tell whether it is the turn of POST ``number``, from 1, which asks for ``asked``."""
-        if self.asked not in {None, asked}:
-            return False
-        if "-" not in self.when:
-            return number % round(1 / float(self.when)) == 0
-        first, _, last = self.when.partition("-")
-        return int(first) <= number <= (int(last) if last else sys.maxsize)
-
-
-def fault_of(text: str) -> Fault:
-    """Read ``KIND:WHEN`` or ``KIND@KEY:WHEN``.
-
-    Raises:
-        ValueError: it is none.
-    """
-    kind, _, when = text.partition(":")
-    kind, at, asked = kind.partition("@")
-    kind = _ALIASES.get(kind, kind)
-    if kind not in _KINDS and not re.fullmatch(r"http_\d{3}", kind):
-        raise ValueError(f"unknown fault {kind!r}")
-    if at and asked not in ANSWER_KEYS:
-        raise ValueError(f"fault {text!r} waits for an answer that no prompt asks for")
-    if not re.fullmatch(r"\d+-\d*", when) and not 0 < float(when) <= 1:
-        raise ValueError(f"fault {text!r} fires neither at a share nor in a range")
-    return Fault(kind, when, asked or None)
+from tests.messages_api.messages import body_hash, error_of, message_to
+from tests.messages_api.quota import SimulatedQuota
 
 
 @dataclass
@@ -97,7 +66,7 @@ class Counts:
     asked: Counter[str] = field(default_factory=Counter)
     """POSTs by the key of the answer that tells the prompt: ``facts``, ``matches``, …"""
     answered: Counter[str] = field(default_factory=Counter)
-    """Whole 200 answers by sha256 of the canonical body."""
+    """Whole Messages by sha256 of the canonical body."""
     statuses: Counter[str] = field(default_factory=Counter)
     """Status of every response; faults without one by their kind."""
     in_flight: int = 0
@@ -120,12 +89,19 @@ class Counts:
 class Server:
     """Settings, counters, and the handling of one connection."""
 
-    def __init__(self, latency_s: float, faults: Sequence[Fault], headers: dict[str, str]) -> None:
+    def __init__(
+        self, latency_s: float, faults: Sequence[Fault], headers: Mapping[str, str]
+    ) -> None:
         """Set up; ``serve`` listens."""
         self.latency_s = latency_s
         self.faults = tuple(faults)
         self.headers = headers
+        self.quota: SimulatedQuota | None = None
+        self.clock_ahead_s: float | None = None
         self.counts = Counts()
+        self.batches = Batches()
+        self._open_connections = 0
+        self._first_post_at_s: float | None = None
 
     async def serve(self, port: int, ready: Callable[[int], None]) -> None:
         """Listen on 127.0.0.1 until cancelled; ``ready`` is told the port."""
@@ -136,10 +112,14 @@ class Server:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.counts.connections += 1
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while await self._exchange(reader, writer):
-                pass
-        writer.close()
+        self._open_connections += 1
+        try:
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                while await self._exchange(reader, writer):
+                    pass
+        finally:
+            self._open_connections -= 1
+            writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -151,8 +131,12 @@ class Server:
         if path == "/control":
             if method == "POST":
                 self._reset(json.loads(content))
-            await _respond(writer, 200, self.counts.as_json(), {})
+            # The connection that asks is not counted.
+            shown = self.counts.as_json() | {"open_connections": self._open_connections - 1}
+            await _respond(writer, 200, shown, {})
             return True
+        if self.batches.serves(path):
+            return await self.batches.exchange((reader, writer), method, path, headers, content)
         counts = self.counts  # a reset while this call is under way gets counters of its own
         counts.in_flight += 1
         counts.max_in_flight = max(counts.max_in_flight, counts.in_flight)
@@ -167,49 +151,88 @@ class Server:
         self.latency_s = float(settings["latency_s"])
         self.faults = tuple(fault_of(each) for each in settings["faults"])
         self.headers = dict(settings["headers"])
+        quota = settings["quota"]
+        self.quota = None if quota is None else SimulatedQuota(**quota)
+        self.clock_ahead_s = settings["clock_ahead_s"]
         self.counts = Counts()
+        self._first_post_at_s = None
 
     async def _message(
         self,
-        streams: _Streams,
+        streams: Streams,
         target: str,
         headers: dict[str, str],
         content: bytes,
         counts: Counts,
     ) -> bool:
         counts.posts += 1
-        number = counts.posts
         asked = _asked_of(content)
         counts.asked[asked] += 1
-        fault = next((each.kind for each in self.faults if each.fires(number, asked)), "none")
+        fault, told = self._admit(counts.posts, asked)
         await asyncio.sleep(self.latency_s)
-        if fault in {"outage", "silent", "dripping"}:
-            counts.statuses[fault] += 1
-            return await _no_answer(streams, fault)
         try:
             status, answer = self._answer(target, headers, content, fault)
         except (BadRequestError, KeyError, TypeError, ValueError) as error:
-            status, answer = (
-                400,
-                _error("invalid_request_error", f"{type(error).__name__}: {error}"),
-            )
-        counts.statuses[str(status)] += 1
-        await _respond(streams[1], status, answer, self.headers if status != 200 else {})
-        if status == 200:
+            words = f"{type(error).__name__}: {error}"
+            status, answer = 400, error_of("invalid_request_error", words)
+        if fault in UNANSWERED:
+            counts.statuses[fault] += 1
+            await misbehave(streams, fault, json.dumps(answer).encode())
+            return False
+        is_answer = status == 200 and fault != "no_message"
+        counts.statuses[str(status) if is_answer or status != 200 else fault] += 1
+        if status != 200:
+            told = self._headers_of_error(status) | told
+        await _respond(streams[1], status, answer, told, form=fault)
+        if is_answer:
             counts.answered[body_hash(json.loads(content))] += 1
-        return True
+        return fault != "closing"
+
+    def _admit(self, number: int, asked: str) -> tuple[str, dict[str, str]]:
+        """Return the fault that a POST meets, and the headers that any answer to it has."""
+        now_s = time.monotonic()
+        if self._first_post_at_s is None:
+            self._first_post_at_s = now_s
+        since_s = now_s - self._first_post_at_s
+        firing = (each.kind for each in self.faults if each.fires(number, asked, since_s))
+        fault = next(firing, "none")
+        told = {}
+        if self.clock_ahead_s is not None:
+            told["date"] = format_datetime(self._clock(), usegmt=True)
+        if self.quota is not None:
+            admitted = self.quota.admit(now_s)
+            told |= self.quota.headers(now_s, self._clock(), admitted=admitted)
+            fault = fault if admitted else "http_429"
+        return fault, told
+
+    def _clock(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=self.clock_ahead_s or 0.0)
+
+    def _headers_of_error(self, status: int) -> dict[str, str]:
+        found = {}
+        for name, value in self.headers.items():
+            only, slash, rest = name.partition("/")
+            if slash and only != str(status):
+                continue
+            text = value
+            if value.startswith("@date"):
+                then = self._clock() + timedelta(seconds=float(value.removeprefix("@date") or 0))
+                text = format_datetime(then, usegmt=True)
+            found[rest if slash else name] = text
+        return found
 
     def _answer(
         self, target: str, headers: dict[str, str], content: bytes, fault: str
     ) -> tuple[int, Json]:
         if target != "POST /v1/messages":
-            return 404, _error("not_found_error", f"nothing at {target}")
+            return 404, error_of("not_found_error", f"nothing at {target}")
         if "x-api-key" not in headers and "authorization" not in headers:
-            return 401, _error("authentication_error", "no key")
+            return 401, error_of("authentication_error", "no key")
+        if fault == "spend_cap":
+            code = "enforced_spend_limit_reached"
+            return 429, error_of("rate_limit_error", "It is all spent.", error_code=code)
         if fault.startswith("http_"):
-            return int(fault[5:]), _error("error_on_demand", f"as asked for: {fault}")
-        if fault == "no_message":
-            return 200, {"hello": "there"}
+            return int(fault[5:]), error_of("error_on_demand", f"as asked for: {fault}")
         return 200, message_to(json.loads(content), fault)
 
 
@@ -220,71 +243,24 @@ def _asked_of(content: bytes) -> str:
         return "unknown"  # what is wrong with it, the answer says
 
 
-def message_to(body: Json, fault: str) -> Json:
-    """Return the Message that answers ``body``."""
-    text = json.dumps(answer_to(body), ensure_ascii=False)
-    dressed = {
-        "truncated": text[: len(text) // 2],
-        "refusal": "",
-        "fenced": f"```json\n{text}\n```",
-        "non_json": "I would say that it is a good one.",
-        "wrong_schema": json.dumps({"verdict": "good"}),
-    }
-    stop_reasons = {"truncated": "max_tokens", "refusal": "refusal"}
-    said = dressed.get(fault, text)
-    model = body["model"] + (_SUFFIXES.get(fault, ""))
-    return {
-        "id": f"msg_{body_hash(body)[:24]}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": [{"type": "text", "text": said}] if said else [],
-        "stop_reason": stop_reasons.get(fault, "end_turn"),
-        "stop_sequence": None,
-        "usage": {
-            "input_tokens": len(body["messages"][0]["content"]) // 4,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": len(body["system"][0]["text"]) // 4,
-            "output_tokens": len(said) // 4,
-        },
-    }
-
-
-def body_hash(body: Json) -> str:
-    """Return sha256 of the body in canonical form: 64 hex digits."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
-def _error(kind: str, message: str) -> Json:
-    return {"type": "error", "error": {"type": kind, "message": message}}
-
-
 async def _respond(
-    writer: asyncio.StreamWriter, status: int, body: Json, headers: dict[str, str]
+    writer: asyncio.StreamWriter,
+    status: int,
+    body: Json,
+    headers: Mapping[str, str],
+    *,
+    form: str = "plain",
 ) -> None:
     content = json.dumps(body, ensure_ascii=False).encode()
+    described, sent = dress(form if form in DRESSED else "plain", content)
     lines = [
         f"HTTP/1.1 {status} Status",
         "content-type: application/json",
-        f"content-length: {len(content)}",
+        *described,
         *(f"{name}: {value}" for name, value in headers.items()),
     ]
-    writer.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + content)
+    writer.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + sent)
     await writer.drain()
-
-
-async def _no_answer(streams: _Streams, fault: str) -> bool:
-    reader, writer = streams
-    if fault == "dripping":
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
-        writer.write(b"content-length: 1000000\r\n\r\n")
-    # Until the client has gone.
-    while fault != "outage" and not reader.at_eof():
-        if fault == "dripping":
-            writer.write(b" ")
-            await writer.drain()
-        await asyncio.sleep(0.02)
-    return False
 
 
 def main() -> None:

@@ -42,7 +42,9 @@ from evals.set_level.case import set_level_cases
 from evals.set_level.render import load_set_level_prompts
 from evals.set_level.row import SetLevelRow
 from tests.messages_api.answers import BadRequestError, answer_to, asked_key
-from tests.messages_api.server import fault_of, message_to
+from tests.messages_api.faults import fault_of
+from tests.messages_api.messages import message_to
+from tests.messages_api.quota import SimulatedQuota
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 PROMPTS = load_premise_prompts()
@@ -236,6 +238,15 @@ def test_a_fault_fires_when_it_is_told_to(when: str, numbers: list[int]) -> None
     assert [number for number in range(1, 7) if fault.fires(number)] == numbers
 
 
+def test_a_fault_can_fire_for_a_time() -> None:
+    fault = fault_of("overloaded:2s-10.5s")
+    times_s = [0.0, 1.9, 2.0, 10.4, 10.5, 99.0]
+    assert [fault.fires(1, None, each) for each in times_s] == [
+        *(False, False, True, True, False, False)
+    ]
+    assert fault_of("silent:0s-").fires(1, None, 1e9)
+
+
 def test_an_open_range_fires_for_ever() -> None:
     assert fault_of("silent:3-").fires(10**9)
     assert not fault_of("silent:3-").fires(2)
@@ -253,13 +264,48 @@ def test_a_fault_can_wait_for_one_prompt() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("unknown:0.1", "silent", "silent:0", "silent:2", "http_5:1"),
+        *("unknown:0.1", "silent", "silent:0", "silent:2", "http_5:1", "silent:1s-2"),
+        *("silent:1-2s", "silent:-2s", "silent:s-2s", "plain:1"),
         *("silent@verdicts:1", "silent@:1", "unknown@facts:1"),
     ],
 )
 def test_a_fault_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"fault|float"):
         fault_of(text)
+
+
+def remaining_of(quota: SimulatedQuota, now_s: float) -> tuple[bool, str, str]:
+    """Return whether a request at ``now_s`` was admitted, what is left, and when it is full."""
+    admitted = quota.admit(now_s)
+    headers = quota.headers(now_s, NOON, admitted=admitted)
+    assert ("retry-after" in headers) is not admitted
+    prefix = "anthropic-ratelimit-requests"
+    return admitted, headers[f"{prefix}-remaining"], headers[f"{prefix}-reset"][11:23]
+
+
+def test_a_quota_is_full_again_when_its_period_is_over() -> None:
+    quota = SimulatedQuota(requests=2, period_s=10)
+    found = [remaining_of(quota, now_s) for now_s in (100, 103, 104, 110)]
+    assert found == [
+        (True, "1", "12:00:10.000"),
+        (True, "0", "12:00:07.000"),
+        (False, "0", "12:00:06.000"),
+        (True, "1", "12:00:10.000"),
+    ]
+
+
+def test_a_quota_can_fill_up_bit_by_bit() -> None:
+    quota = SimulatedQuota(requests=2, period_s=10, refills=True)
+    found = [remaining_of(quota, now_s) for now_s in (100, 100, 104, 105, 1000)]
+    assert found == [
+        (True, "1", "12:00:05.000"),
+        (True, "0", "12:00:10.000"),
+        (False, "0", "12:00:06.000"),
+        (True, "0", "12:00:10.000"),
+        (True, "1", "12:00:05.000"),
+    ]
+    quota.admit(1000)
+    assert quota.headers(1001, NOON, admitted=False)["retry-after"] == "5.000"
 
 
 def test_started_by_itself_it_prints_its_port_first() -> None:

@@ -7,8 +7,6 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.conftest import KEY, Evaluations, MakeTrace
 
@@ -75,49 +73,6 @@ def test_after_a_sigkill_no_answered_call_is_repeated(
     assert [row["verdict"] for row in run.rows] == [row["verdict"] for row in whole.rows]
 
 
-@pytest.mark.parametrize("fault", ["overloaded:0.1", "rate_limited:0.1", "http_500:0.1"])
-def test_a_tenth_of_calls_refused_for_a_while_loses_nothing(
-    fault: str, evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    messages_api.reset(fault, headers={"retry-after-ms": "20"})
-    run = evaluations.run(PREMISE, "--traces", str(make_trace(10, 10)), api=messages_api)
-    assert run.code == 0, run.output
-    assert run.summary["premise"]["pass_rate"]["n"] == 100
-    assert run.summary["premise"]["unjudged_share"]["hits"] == 0
-    assert messages_api.counts()["posts"] > 210
-
-
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ("truncated:1.0", "truncated"),
-        ("refusal:1.0", "refused"),
-        ("fenced:1.0", "invalid_output"),
-        ("non_json:1.0", "invalid_output"),
-        ("wrong_schema:1.0", "invalid_output"),
-        ("http_400:1.0", "exhausted"),
-    ],
-)
-def test_an_answer_that_is_no_judgement_is_unjudged_and_never_a_score(
-    fault: str,
-    reason: str,
-    evaluations: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
-) -> None:
-    messages_api.reset(fault)
-    run = evaluations.run(PREMISE, "--traces", str(make_trace(1, 3)), api=messages_api)
-    assert run.code == 1, run.output
-    premise = run.summary["premise"]
-    assert premise["unjudged_by_reason"] == {reason: 3}
-    assert premise["pass_rate"] == {
-        "hits": 0, "n": 0, "unjudged": 3, "value": None, "low": None, "high": None
-    }  # fmt: skip
-    assert premise["mean_decontextuality"]["value"] is None
-    assert premise["mean_minimality"]["value"] is None
-    assert "3 unjudged" in run.output
-
-
 def test_unjudged_items_up_to_the_allowed_share_exit_0(
     evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
@@ -125,31 +80,6 @@ def test_unjudged_items_up_to_the_allowed_share_exit_0(
     trace = str(make_trace(1, 2))
     run = evaluations.run(PREMISE, "--traces", trace, "--allow-unjudged", "1", api=messages_api)
     assert run.code == 0, run.output
-
-
-def test_another_model_than_the_pinned_one_stops_the_run(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    messages_api.reset("other_model:1.0", latency_s=0.05)
-    run = evaluations.run(
-        PREMISE, "--traces", str(make_trace(10, 10)), "--max-in-flight", "4", api=messages_api
-    )
-    assert run.code == 1, run.output
-    assert "WrongModelError" in run.output
-    assert messages_api.counts()["posts"] <= 8
-    assert answered(evaluations) == 0
-
-
-def test_a_key_that_is_refused_is_said_once_and_not_hammered(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    messages_api.reset("http_401:1.0", latency_s=0.05)
-    run = evaluations.run(
-        PREMISE, "--traces", str(make_trace(10, 10)), "--max-in-flight", "4", api=messages_api
-    )
-    assert run.code == 1, run.output
-    assert messages_api.counts()["posts"] <= 8
-    assert run.summary["premise"]["unjudged_by_reason"] == {"exhausted": 100}
 
 
 def test_the_key_is_nowhere_on_disk_or_on_the_terminal(

@@ -13,7 +13,7 @@ import pytest
 
 from evals.judging.store import AnswerStore
 from tests.messages_api.fixtures import MessagesApi
-from tests.messages_api.server import message_to
+from tests.messages_api.messages import message_to
 from tests.plugin.conftest import ROOT, Evaluations, MakeTrace
 
 PREMISE = "evals/premise"

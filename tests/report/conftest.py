@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evals.config import NO_LIMITS
 from evals.policy import DEFAULT_POLICY
 from evals.premise.row import AttributedSlot, ConclusionRow
 from evals.premise.schema import (
@@ -26,6 +27,7 @@ from evals.records import (
     conclusion_id_of,
     window_text_hash_of,
 )
+from evals.runs.bought import bought_fields
 from evals.runs.record import RunInfo
 
 MakeWindow = Callable[..., Window]
@@ -211,6 +213,7 @@ def info_of(**changes: Any) -> RunInfo:
         "selected": 1,
         "calls_sent": 0,
         "http_attempts": 0,
+        **bought_fields(None, NO_LIMITS),
         "gate_expressions": (),
         "gates": (),
     }

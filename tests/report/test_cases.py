@@ -9,7 +9,7 @@ import pytest
 from evals.errors import RunError
 from evals.premise.row import ConclusionRow
 from evals.records import Unjudged, Window
-from evals.report.cases import cases_html, page_script, write_cases
+from evals.report.cases import cases_pieces, page_script, write_cases
 from evals.report.paged import script_json
 from evals.report.templates import script_hash
 from evals.runs.record import RunInfo
@@ -22,6 +22,10 @@ MakeInfo = Callable[..., RunInfo]
 
 def by_id(*windows: Window) -> dict[str, Window]:
     return {window.window_id: window for window in windows}
+
+
+def cases_html(info: RunInfo, rows: list[ConclusionRow], windows: dict[str, Window]) -> str:
+    return "".join(cases_pieces(info, rows, windows))
 
 
 def test_the_index_holds_what_the_list_needs(
@@ -195,3 +199,33 @@ def test_the_page_is_written_whole_and_for_its_owner_alone(
     assert "結論" in path.read_text(encoding="utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
     assert [item.name for item in tmp_path.iterdir()] == ["cases.html"]
+
+
+def test_what_stops_the_writing_leaves_the_page_that_was_there(
+    tmp_path: Path, make_info: MakeInfo, make_row: MakeRow, make_window: MakeWindow
+) -> None:
+    path = write_cases(tmp_path, make_info(), [make_row()], by_id(make_window()))
+    before = path.read_bytes()
+    elsewhere = make_row(window=make_window(window_id="w2"))
+    with pytest.raises(RunError, match="no such window"):
+        write_cases(tmp_path, make_info(), [make_row(), elsewhere], by_id(make_window()))
+    assert path.read_bytes() == before
+    assert [item.name for item in tmp_path.iterdir()] == ["cases.html"]
+
+
+def test_a_folder_that_is_not_there_is_an_error_with_the_page_s_name(
+    tmp_path: Path, make_info: MakeInfo
+) -> None:
+    with pytest.raises(RunError, match=r"gone.cases\.html.*a place that can be written"):
+        write_cases(tmp_path / "gone", make_info(), [], {})
+
+
+def test_a_line_is_made_when_the_page_comes_to_it(
+    make_info: MakeInfo, make_row: MakeRow, make_window: MakeWindow
+) -> None:
+    rows = [make_row("first"), make_row(window=make_window(window_id="w2"))]
+    pieces = cases_pieces(make_info(), rows, by_id(make_window()))
+    came: list[str] = []
+    with pytest.raises(RunError, match="no such window"):
+        came.extend(pieces)
+    assert "Somebody says: first" in "".join(came)

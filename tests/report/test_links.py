@@ -23,11 +23,15 @@ def test_links_into_the_windows_set_one_filter() -> None:
     )
 
 
-def test_links_of_both_pages_lead_to_another_folder_quoted_or_not() -> None:
-    html = f'<a href={case_link("a")}>x</a> <a href="{window_link("w")}">y</a> <a href="#cq-qa">'
+def test_links_to_the_files_of_the_run_lead_to_another_folder_quoted_or_not() -> None:
+    html = (
+        f'<a href={case_link("a")}>x</a> <a href="{window_link("w")}">y</a> <a href="#cq-qa">'
+        '<a href="rows.jsonl">'
+    )
     assert moved_to(html, '../runs/r 1">') == (
         "<a href=../runs/r%201%22%3E/cases.html#a>x</a> "
         '<a href="../runs/r%201%22%3E/windows.html#w">y</a> <a href="#cq-qa">'
+        '<a href="../runs/r%201%22%3E/rows.jsonl">'
     )
 
 

@@ -1,6 +1,5 @@
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 
 import pytest
 
@@ -15,34 +14,10 @@ from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo
 from evals.runs.summary import summarize
 from evals.traces import ImportReport, SkippedRecord
+from tests.report.page_blocks import Reader
 
 MakeRow = Callable[..., ConclusionRow]
 MakeInfo = Callable[..., RunInfo]
-
-
-class Reader(HTMLParser):
-    """Collects tags, attributes and text as a browser would tell them apart."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        self.text += " " if tag in {"td", "th"} else ""
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    @property
-    def words(self) -> str:
-        return " ".join(self.text.split())
 
 
 def test_the_headline_states_every_figure_with_its_basis(

@@ -14,7 +14,7 @@ from evals.report.sections.run import tokens_of
 from evals.runs.record import RunInfo
 from evals.runs.summary import summarize
 from tests.report.conftest import call_of, info_of
-from tests.report.test_page import Reader
+from tests.report.page_blocks import Reader
 from tests.report.window_rows import (
     LATE,
     batch_row,

@@ -13,7 +13,7 @@ from evals.judging.case import Row
 from evals.records import Window
 from evals.report.paged import facet
 from evals.report.templates import script_hash
-from evals.report.windows import page_script, windows_html, write_windows
+from evals.report.windows import page_script, windows_pieces, write_windows
 from evals.runs.record import RunInfo
 from evals.runs.summary import summarize
 from tests.report.conftest import info_of
@@ -38,7 +38,8 @@ MakeInfo = Callable[..., RunInfo]
 
 
 def page_of(rows: Sequence[Row], *windows: Window) -> str:
-    return windows_html(info_of(), rows, {window.window_id: window for window in windows})
+    by_id = {window.window_id: window for window in windows}
+    return "".join(windows_pieces(info_of(), rows, by_id))
 
 
 def told_page() -> str:
@@ -298,5 +299,6 @@ def test_the_policy_of_the_run_weighs_the_figures(make_info: MakeInfo) -> None:
     window = told_window()
     info = make_info()
     strict = info.coverage_policy.model_copy(update={"partial_credit": 0.0})
-    page = windows_html(make_info(coverage_policy=strict), told_rows(window), {"w1": window})
+    pieces = windows_pieces(make_info(coverage_policy=strict), told_rows(window), {"w1": window})
+    page = "".join(pieces)
     assert index_of(page)["coverage"] == ["70.0 %"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from evals.config import NO_LIMITS
 from evals.policy import DEFAULT_POLICY
 from evals.premise.row import ConclusionRow
 from evals.premise.schema import Pass1, Pass2
@@ -18,6 +19,7 @@ from evals.records import (
     conclusion_id_of,
     window_text_hash_of,
 )
+from evals.runs.bought import bought_fields
 from evals.runs.info import RunInfo
 from evals.traces import ImportReport, SkippedRecord
 
@@ -128,6 +130,7 @@ def make_info() -> Callable[..., RunInfo]:
             "selected": 1,
             "calls_sent": 0,
             "http_attempts": 0,
+            **bought_fields(None, NO_LIMITS),
             "gate_expressions": (),
             "gates": (),
         }

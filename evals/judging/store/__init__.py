@@ -1,17 +1,22 @@
 """The answer store: every paid answer, and the finished rows of a run, in one SQLite file (WAL).
 
-``file`` opens and guards the file, ``answers`` and ``deliveries`` are the two things in it.
+``schema`` says which tables there are, ``file`` opens and guards the file, ``answers`` and
+``deliveries`` are the two things in it.
 """
 
 from evals.judging.store.answers import AnswerStore, StoredAnswer, same_message
+from evals.judging.store.batches import Batches, OpenBatch
 from evals.judging.store.deliveries import Deliveries
-from evals.judging.store.file import APPLICATION_ID, SCHEMA_VERSION, StoreFile
+from evals.judging.store.file import StoreFile
+from evals.judging.store.schema import APPLICATION_ID, SCHEMA_VERSION
 
 __all__ = [
     "APPLICATION_ID",
     "SCHEMA_VERSION",
     "AnswerStore",
+    "Batches",
     "Deliveries",
+    "OpenBatch",
     "StoreFile",
     "StoredAnswer",
     "same_message",

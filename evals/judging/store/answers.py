@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from evals.judging.store.batches import Batches
 from evals.judging.store.deliveries import Deliveries
 
 # Not "INSERT OR IGNORE", which would also swallow a row that breaks the schema.
@@ -29,8 +30,8 @@ class StoredAnswer:
     """When it came over HTTP, aware; None where it was imported and nobody noted it."""
 
 
-class AnswerStore(Deliveries):
-    """Answers by request hash, in one file with the deliveries of the runs that asked for them.
+class AnswerStore(Deliveries, Batches):
+    """Answers by request hash, in one file with the deliveries and open batches of runs.
 
     How processes and threads share it, and what survives a crash: see ``StoreFile``.
     """

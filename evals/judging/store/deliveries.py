@@ -6,6 +6,17 @@ from evals.judging.store.file import StoreFile
 class Deliveries(StoreFile):
     """Finished rows and flags, by run id; gone with their run, as answers never are."""
 
+    def begin_run(self, run_id: str) -> None:
+        """Clear what a killed run of the same name left, and prove that the file can be written.
+
+        To be called before the first call is paid for.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        self.set_state(run_id, "begun", "yes")  # really written: deleting nothing writes nothing
+        self.clear_results(run_id)
+
     def put_result(self, run_id: str, case_id: str, row: str) -> None:
         """Commit what a case of a run came to; the last word stays.
 

@@ -10,35 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from evals.errors import StoreError
+from evals.judging.store.schema import APPLICATION_ID, SCHEMA_VERSION, statements_from
 
-APPLICATION_ID = 0x43514556
-"""Marks the file as ours in SQLite's header: ``CQEV``."""
-SCHEMA_VERSION = 1
-_BUSY_TIMEOUT_S = 30.0
-
-_SCHEMA = f"""
-CREATE TABLE answers (
-    request_hash TEXT PRIMARY KEY,
-    message TEXT NOT NULL,
-    model_asked TEXT NOT NULL,
-    model_served TEXT NOT NULL,
-    received_at TEXT
-) STRICT;
-CREATE TABLE results (
-    run_id TEXT NOT NULL,
-    case_id TEXT NOT NULL,
-    row TEXT NOT NULL,
-    PRIMARY KEY (run_id, case_id)
-) STRICT;
-CREATE TABLE run_states (
-    run_id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    value TEXT NOT NULL,
-    PRIMARY KEY (run_id, name)
-) STRICT;
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
-"""
+BUSY_TIMEOUT_S = 30.0
+"""How long a call waits for another process that writes."""
+_FIRST_VERSION = 1
+_READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN})
 
 
 class StoreFile:
@@ -50,13 +27,21 @@ class StoreFile:
     with the machine's power.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         """Open the file, and create it (0600, in a folder made 0700) where there is none.
 
+        A file of an older schema version is brought to ours; one that may not be written is read as
+        it is.
+
+        Args:
+            path: the file.
+            busy_timeout_s: how long a call waits for another process that writes.
+
         Raises:
-            StoreError: it cannot be opened, is no store, or has another schema version.
+            StoreError: it cannot be opened, is no store, or has a newer schema version.
         """
         self.path = path
+        self._busy_timeout_s = busy_timeout_s
         self._lock = threading.Lock()
         try:
             if not path.exists():
@@ -64,13 +49,14 @@ class StoreFile:
         except (OSError, sqlite3.Error) as error:
             raise self._error(str(error), "a writable file", "Choose another --store.") from error
         with self._told():
-            self._db = _connect(path)
+            self._db = _connect(path, busy_timeout_s)
             try:
                 # Before anything is written, so that a foreign file stays as it is.
-                self._check_version()
-                if self._pragma("journal_mode") != "wal":
-                    self._db.execute("PRAGMA journal_mode = WAL")
+                version = self._checked_version()
+                self._use_wal()
                 self._db.execute("PRAGMA synchronous = NORMAL")
+                if version < SCHEMA_VERSION:
+                    self._migrate()
             except BaseException:
                 self._db.close()
                 raise
@@ -80,18 +66,54 @@ class StoreFile:
         with self._lock:
             self._db.close()
 
-    def _check_version(self) -> None:
+    def _checked_version(self) -> int:
         if self._pragma("application_id") != APPLICATION_ID:
             raise self._error(
                 "a file of another program", "an answer store", "Choose another --store."
             )
-        version = self._pragma("user_version")
-        if version != SCHEMA_VERSION:
+        version = int(self._pragma("user_version"))
+        if not _FIRST_VERSION <= version <= SCHEMA_VERSION:
             raise self._error(
                 f"schema version {version}",
-                f"version {SCHEMA_VERSION}",
+                f"version {SCHEMA_VERSION} or an older one",
                 "Use the version of this project that wrote it, or choose another --store.",
             )
+        return version
+
+    def _use_wal(self) -> None:
+        if self._pragma("journal_mode") == "wal":
+            return
+        try:
+            self._db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # Switching does not wait for locks. Whoever else has the file open switches it, too;
+            # and a file that is only read needs no journal.
+            if _code(error) not in _READ_ONLY | {sqlite3.SQLITE_BUSY}:
+                raise
+
+    def _migrate(self) -> None:
+        try:
+            with self._transaction():
+                # Looked at again: another process may have done it before this one had the lock.
+                version = self._checked_version()
+                if version < SCHEMA_VERSION:
+                    for statement in statements_from(version):
+                        self._db.execute(statement)
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _READ_ONLY:
+                raise
+            # Not ours to change: what it holds is read as it is.
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # a full disk may have ended it already
+                self._db.execute("ROLLBACK")
+            raise
 
     def _pragma(self, name: str) -> Any:
         return self._db.execute(f"PRAGMA {name}").fetchone()[0]
@@ -112,9 +134,14 @@ class StoreFile:
         return StoreError(str(self.path), found, wanted, todo)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _code(error: sqlite3.Error) -> int:
+    # The primary result code; ProgrammingError of the module itself has none.
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     return sqlite3.connect(
-        path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
     )
 
 
@@ -126,9 +153,10 @@ def _create(path: Path) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(descriptor)
     try:
-        with closing(_connect(Path(name))) as db:
+        with closing(_connect(Path(name), BUSY_TIMEOUT_S)) as db:
             db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(_SCHEMA)
+            for statement in statements_from(0):
+                db.execute(statement)
         with suppress(FileExistsError):
             os.link(name, path)
     finally:

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from evals.judging.tokens import TokenTotals
-from evals.report import numbers, reading
+from evals.report import cost, numbers, reading
 from evals.report.coverage_reading import policy_text
 from evals.runs.record import RunInfo
 from evals.runs.summary import RunSummary
@@ -29,6 +29,8 @@ def provenance(info: RunInfo) -> list[tuple[str, str]]:
         ("Judge repeat", numbers.count(info.judge_repeat)),
         ("Judge mode", info.judge_mode_why),
         ("Sent by this run", f"{sent}, {attempts}"),
+        ("Cost of this run", cost.cost_text(info)),
+        ("Budget", cost.budget_text(info)),
         ("Calibration", reading.calibration_line(info)),
         ("Over-inference fails", "yes" if info.over_inference_fails else "no"),
         ("Coverage policy", policy_text(info.coverage_policy)),

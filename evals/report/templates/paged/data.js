@@ -3,7 +3,6 @@
 
 const byId = (id) => document.getElementById(id);
 const index = JSON.parse(byId("index").textContent);
-const shared = JSON.parse(byId("shared").textContent);
 const total = index.id.length;
 const number = new Intl.NumberFormat("en");
 const FACETS = Object.keys(index.facets);
@@ -15,9 +14,10 @@ const itemList = document.querySelector(".items");
 let shown = [];
 let page = 0;
 
-// ---- the document's long blocks: read by line, once the whole file is there
+// ---- the document's long blocks: read by line, once the whole file is there; what lines refer to
 
 const lines = {};
+let shared = null;
 
 const loaded = new Promise((resolve) => {
   const read = () => {
@@ -25,6 +25,7 @@ const loaded = new Promise((resolve) => {
       lines[block.id] = block.textContent.split("\n");
       block.remove();
     }
+    shared = JSON.parse(byId("shared").textContent);
     resolve();
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", read);

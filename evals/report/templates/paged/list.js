@@ -63,4 +63,4 @@ function unfolding(i, summary, fill) {
 }
 
 const encodeFragment = (id) => encodeURIComponent(id).replaceAll("%2F", "/");
-const addressOf = (page, id) => `${shared.pages[page]}#${encodeFragment(id)}`;
+const addressOf = (page, id) => `${index.pages[page]}#${encodeFragment(id)}`;

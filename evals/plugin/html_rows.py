@@ -1,0 +1,89 @@
+"""Between pytest and pytest-html's table: tests' reports are held back until the run's end.
+
+Only then is it known which rows a large run should show, and a row that is not shown costs nothing:
+no HTML, no JSON, no place in pytest-html's memory. The reports themselves are kept by pytest's
+terminal reporter anyway.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
+
+from evals.judging.case import Row
+from evals.report.shown import RowKind, ShownRows, choose_rows
+
+_HELD_BACK = "pytest_runtest_logreport"
+_EVALUATED = [("setup", "passed"), ("call", "passed"), ("teardown", "passed")]
+
+
+class QuietPage:
+    """Stands for pytest-html's page among the plugins: every hook of it but that of a test."""
+
+    def __init__(self, page: BaseReport) -> None:
+        """Take over the hooks of ``page``."""
+        for name in dir(page):
+            if name.startswith("pytest_") and name != _HELD_BACK:
+                setattr(self, name, getattr(page, name))
+
+
+class HeldRows:
+    """The reports of the tests that have ended, by test."""
+
+    def __init__(self, page: BaseReport, rows: Mapping[str, Row]) -> None:
+        """Start without any.
+
+        Args:
+            page: pytest-html's, which is told of the rows to draw in the end.
+            rows: node id -> row, of every test that came to one.
+        """
+        self._page = page
+        self._rows = rows
+        self._by_test: dict[str, list[pytest.TestReport]] = {}
+
+    def hold(self, report: pytest.TestReport) -> None:
+        """Keep the report of one phase of a test."""
+        self._by_test.setdefault(report.nodeid, []).append(report)
+
+    def draw(self, data: Any) -> ShownRows:
+        """Tell the page of the rows that it draws, and count the others; return the choice.
+
+        Args:
+            data: pytest-html's ``ReportData``, which keeps rows and counts.
+        """
+        node_ids = list(self._by_test)
+        choice = choose_rows([self._kind(node_id) for node_id in node_ids])
+        drawn = [node_ids[place] for place in choice.places]
+        for node_id in drawn:
+            self._tell(node_id)
+        for node_id in self._by_test.keys() - set(drawn):
+            if self._is_evaluated(node_id):
+                self._count(node_id, data.outcomes)
+            else:  # what it counts as is pytest-html's to say
+                self._tell(node_id)
+                data.data["tests"].pop(node_id, None)
+        return choice
+
+    def _kind(self, node_id: str) -> RowKind:
+        if not self._is_evaluated(node_id):
+            return "failed"
+        row = self._rows.get(node_id)
+        return "other" if row is None else row.outcome
+
+    def _is_evaluated(self, node_id: str) -> bool:
+        """Whether a test passed, plainly, so that it counts as one passed test and no more."""
+        reports = self._by_test[node_id]
+        return [(one.when, one.outcome) for one in reports] == _EVALUATED and not any(
+            hasattr(one, "wasxfail") for one in reports
+        )
+
+    def _tell(self, node_id: str) -> None:
+        for report in self._by_test[node_id]:
+            self._page.pytest_runtest_logreport(report)
+
+    def _count(self, node_id: str, outcomes: dict[str, dict[str, Any]]) -> None:
+        outcomes["passed"]["value"] += 1
+        row = self._rows.get(node_id)
+        if row is not None:
+            outcomes[row.outcome]["value"] += 1

@@ -1,0 +1,210 @@
+"""The pytest side: starts the process that judges, hands it items, and waits for their rows."""
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from evals.errors import EvalError, JudgeProcessError
+from evals.judging.case import Row
+from evals.judging.engine import EngineCounts
+from evals.judging.request import JudgeRequest
+from evals.plugin.judge_process.process import StartedProcess
+from evals.plugin.judge_process.wire import (
+    Close,
+    Counted,
+    Done,
+    Failed,
+    FromJudge,
+    Missing,
+    NotOpened,
+    Opened,
+    Start,
+    Submit,
+    TellMissing,
+    ToJudge,
+)
+
+_CLOSE_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """An item's row, and the JSON that it came as."""
+
+    row: Row
+    row_json: str
+
+
+class JudgeProcess:
+    """One process that judges. Used from any thread of the process that started it."""
+
+    def __init__(
+        self,
+        started: StartedProcess,
+        start: Start,
+        read_row: Callable[[str, str], Row],
+        on_row: Callable[[str, Row | EvalError], None],
+    ) -> None:
+        """Tell the process what the run is, and start a thread that listens to it.
+
+        Args:
+            started: who judges; ended by ``close``.
+            start: what the run is.
+            read_row: makes a row of an item's key and JSON.
+            on_row: called on that thread as each item ends; what it raises gives up the rest.
+        """
+        self._read_row = read_row
+        self._on_row = on_row
+        self._opened: Future[None] = Future()
+        self._missing: Future[tuple[JudgeRequest, ...]] = Future()
+        self._futures: dict[str, Future[Delivered]] = {}
+        self._counts: EngineCounts | None = None
+        self._closed = False
+        self._ending = threading.Lock()
+        self._ended = False
+        self._failure: EvalError | None = None
+        self._connection, self._process = started.connection, started.process
+        self._thread = threading.Thread(target=self._listen, name="judge-listener", daemon=True)
+        self._thread.start()
+        self._send(start)
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    @property
+    def counts(self) -> EngineCounts | None:
+        """The counters as last told; exact once it is closed; None where it did not get so far."""
+        return self._counts
+
+    def wait_opened(self) -> None:
+        """Wait until the judge is open.
+
+        Raises:
+            EvalError: what opening it raised, or that the process ended.
+        """
+        self._opened.result()
+
+    def submit(self, keys: Iterable[str]) -> None:
+        """Queue items, in order; a key that is known already is left out."""
+        new = tuple(key for key in dict.fromkeys(keys) if key not in self._futures)
+        with self._ending:
+            self._futures |= {key: Future() for key in new}
+            if self._ended:  # nobody listens any more
+                self._settle_rest()
+        self._send(Submit(new))
+
+    def delivered(self, key: str) -> Delivered:
+        """Wait for one item's row; may be interrupted by SIGINT.
+
+        Raises:
+            EvalError: what the item ended in; what stopped the run, in this item or another.
+            concurrent.futures.CancelledError: the process was closed first.
+        """
+        return self._futures[key].result()
+
+    def finished(self, key: str) -> Delivered | None:
+        """Return what came of an item that is done without error, or None; does not wait."""
+        future = self._futures.get(key)
+        if future is None or not future.done() or future.cancelled() or future.exception():
+            return None
+        return future.result()
+
+    def forget(self, key: str) -> None:
+        """Drop a row that has been written down, so that memory does not grow with the run."""
+        self._futures.pop(key, None)
+
+    def wait(self, key: str) -> None:
+        """Wait until one submitted item has ended, well or badly."""
+        future = self._futures.get(key)
+        if future is not None:
+            wait([future])
+
+    def wait_all(self) -> None:
+        """Wait until every submitted item has ended, well or badly."""
+        wait(list(self._futures.values()))
+
+    def missing(self) -> tuple[JudgeRequest, ...]:
+        """Return the requests that recorded mode has no answer to, so far; asked once."""
+        self._send(TellMissing())
+        return self._missing.result()
+
+    def close(self) -> None:
+        """End the process, with what it has queued or in flight; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._send(Close())
+        self._thread.join(_CLOSE_TIMEOUT_S)
+        try:
+            self._process.wait(_CLOSE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._thread.join()  # what held it is gone with the process
+        self._connection.close()
+
+    def _send(self, message: ToJudge) -> None:
+        with suppress(OSError):  # it has ended, which the listener meets as well
+            self._connection.send(message)
+
+    def _listen(self) -> None:
+        error: EvalError | None = None
+        try:
+            while True:
+                try:
+                    self._hear(self._connection.recv())
+                except EvalError as met:
+                    # Nothing can be delivered any more, as when the disk is full.
+                    error = error or met
+                    self._send(Close())
+        except (EOFError, OSError):
+            self._end(error)
+
+    def _end(self, error: EvalError | None) -> None:
+        self._failure = error if error is not None or self._closed else self._died()
+        with self._ending:
+            self._ended = True
+            self._settle_rest()
+
+    def _settle_rest(self) -> None:
+        futures: list[Future[Any]] = [self._opened, self._missing, *self._futures.values()]
+        for future in futures:
+            if future.done():
+                continue
+            if self._failure is None:
+                future.cancel()
+            else:
+                future.set_exception(self._failure)
+
+    def _died(self) -> EvalError:
+        return JudgeProcessError(
+            "the process that judges",
+            f"its end (exit code {self._process.wait()})",
+            "that it runs as long as the tests",
+            "Run again: what is answered is kept. Where the system killed it, see to its memory.",
+        )
+
+    def _hear(self, message: FromJudge) -> None:
+        match message:
+            case Opened():
+                self._opened.set_result(None)
+            case NotOpened(error):
+                self._opened.set_exception(error)
+            case Counted(counts):
+                self._counts = counts
+            case Missing(requests):
+                self._missing.set_result(requests)
+            case Done(key, row_json):
+                row = self._read_row(key, row_json)
+                # Known here before it is told: whoever hears of it may ask for it at once.
+                self._futures[key].set_result(Delivered(row, row_json))
+                self._on_row(key, row)
+            case Failed(key, error):
+                self._futures[key].set_exception(error)
+                self._on_row(key, error)

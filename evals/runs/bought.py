@@ -1,0 +1,61 @@
+"""What a run bought, as its record keeps it."""
+
+from typing import Any
+
+from pydantic import Field
+
+from evals.config import Limits
+from evals.judging.budget import Spending
+from evals.records import Record
+
+
+class TokensBought(Record):
+    """Tokens of the answers that a run bought, as the API counts them; none is in two of them."""
+
+    input: int = Field(ge=0)
+    """Read in full: neither from the cache nor written to it."""
+    cache_read: int = Field(ge=0)
+    cache_write: int = Field(ge=0)
+    output: int = Field(ge=0)
+
+    @property
+    def read(self) -> int:
+        """All that was read, from the cache or not."""
+        return self.input + self.cache_read + self.cache_write
+
+
+NO_TOKENS = TokensBought(input=0, cache_read=0, cache_write=0, output=0)
+
+
+def bought_fields(spending: Spending | None, limits: Limits) -> dict[str, Any]:
+    """Return the fields of ``RunInfo`` that say what was bought.
+
+    Args:
+        spending: at the end of the run; None before it, and where nobody could tell.
+        limits: of the run.
+    """
+    if spending is None:
+        return {
+            "answers_bought": 0,
+            "tokens_bought": NO_TOKENS,
+            "cost_usd": None,
+            "cost_unknown_why": "the run did not come to its end",
+            "prices_as_of": None,
+            "limits": limits,
+            "budget_ran_out": None,
+        }
+    tokens = spending.tokens
+    return {
+        "answers_bought": spending.answers,
+        "tokens_bought": TokensBought(
+            input=tokens.input,
+            cache_read=tokens.cache_read,
+            cache_write=tokens.cache_write,
+            output=tokens.output,
+        ),
+        "cost_usd": spending.cost_usd,
+        "cost_unknown_why": spending.cost_unknown_why,
+        "prices_as_of": spending.prices_as_of,
+        "limits": limits,
+        "budget_ran_out": spending.ran_out,
+    }

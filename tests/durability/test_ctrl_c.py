@@ -1,0 +1,90 @@
+"""Ctrl-C and SIGTERM: the run ends with a record that says it is incomplete, and nothing is left."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from subprocess import Popen
+
+import pytest
+
+from evals.runs.load import load_run
+from tests.durability.endings import (
+    PREMISE,
+    assert_nothing_left,
+    figures,
+    resume,
+    stored,
+    verdicts,
+    wait_until,
+)
+from tests.messages_api.fixtures import MessagesApi
+from tests.plugin.runs import Evaluations, MakeTrace
+
+CALLS = 126
+SLOW_S = 60.0
+"""Latency of the calls that are in flight when the signal comes: far longer than the run may take
+to end, so that a run that waits for them is found out."""
+ENDED_WITHIN_S = 40.0
+"""Less than SLOW_S, and generous, since machines are shared; see the README for what is measured."""
+
+
+def to_all(process: Popen[str], number: int) -> None:
+    """As a terminal does it: every process in the foreground gets it."""
+    os.killpg(process.pid, number)
+
+
+def to_the_controller(process: Popen[str], number: int) -> None:
+    """As ``kill`` does it, or a supervisor."""
+    os.kill(process.pid, number)
+
+
+@pytest.mark.parametrize("send", [to_all, to_the_controller])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
+    send: Callable[[Popen[str], int], None],
+    number: int,
+    workers: tuple[str, ...],
+    evaluations: Evaluations,
+    make_trace: MakeTrace,
+    messages_api: MessagesApi,
+) -> None:
+    trace = make_trace(6, 10)
+    limit = ("--max-in-flight", "8")
+    messages_api.reset(latency_s=0.05)
+    process, run_dir = evaluations.start(
+        PREMISE, "--traces", str(trace), *limit, *workers, api=messages_api
+    )
+    wait_until(process, lambda: len(messages_api.counts()["answered"]) >= 40)
+    messages_api.reset(latency_s=SLOW_S)
+    wait_until(process, lambda: bool(messages_api.counts()["in_flight"] == 8))
+
+    send(process, number)
+    output, _ = process.communicate(timeout=ENDED_WITHIN_S)
+    assert_nothing_left(process)
+
+    assert process.returncode == 2, output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
+    assert "incomplete" in output.lower()
+    info = json.loads((run_dir / "run.json").read_text(encoding="utf-8"))
+    assert info["complete"] is False
+    assert info["ended_at"] is not None
+    assert "incomplete" in (run_dir / "report.html").read_text(encoding="utf-8").lower()
+    ended = load_run(run_dir)
+    assert 0 < len(ended.rows) < 60
+    assert ended.cut_rows == 0
+
+    kept = stored(evaluations.store)
+    assert len(kept) >= 40
+    messages_api.reset()
+    run = resume(evaluations, trace, messages_api)
+    assert messages_api.counts()["posts"] == CALLS - len(kept)
+    before = {row.case_id: row.model_dump(mode="json")["verdict"] for row in ended.conclusions}
+    assert verdicts(run) | before == verdicts(run)
+
+    undisturbed = Evaluations(evaluations.folder / "undisturbed")
+    undisturbed.folder.mkdir()
+    assert figures(run) == figures(resume(undisturbed, trace, messages_api))
+

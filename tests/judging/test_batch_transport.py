@@ -1,0 +1,300 @@
+"""Broken exchanges with the Batches API lose nothing, and send no request twice."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evals.config import NO_LIMITS
+from evals.judging.batch.engine import BatchEngine
+from evals.judging.store import AnswerStore
+from tests.judging.batch_runs import (
+    CONTEXT,
+    POLICY,
+    Looked,
+    TwoSteps,
+    batch_engine,
+    judge,
+    judged,
+    open_batches,
+    stored,
+    two_steps,
+)
+from tests.judging.helpers import MODEL, request_for
+from tests.messages_api.fixtures import MessagesApi
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "answers.sqlite"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("submit.http_500:1-2", "submit.http_429:1-4", "submit.http_529:1-4"),
+        *("submit.outage:1-2", "submit.lost:1-1", "submit.lost:2-2"),
+        *("poll.http_500:1-2", "poll.http_429:1-4", "poll.outage:1-2"),
+        *("results.http_500:1-2", "results.http_429:1-1", "results.outage:1-1"),
+        *("results.cut_off:1-2", "results.cut_off:2-2"),
+    ],
+)
+def test_what_passes_is_lived_through(fault: str, store: Path, messages_api: MessagesApi) -> None:
+    messages_api.reset_batches(fault)
+    looked = Looked()
+    found = judge(store, messages_api, two_steps(40), looked)
+    assert found.reasons == []
+    counts = messages_api.batch_counts()
+    assert counts["batches"] == 2
+    assert counts["requests"] == counts["distinct"] == 80
+    assert looked.counts.spending.answers == looked.counts.calls == 80
+    assert looked.status.notes == ()
+    assert open_batches(store, messages_api) == 0
+
+
+def test_a_download_that_falls_silent_is_begun_anew(store: Path, messages_api: MessagesApi) -> None:
+    messages_api.reset_batches("results.silent:1-1")
+    policy = replace(POLICY, attempt_timeout_s=0.5)
+    assert judge(store, messages_api, two_steps(20), policy=policy).reasons == []
+    assert messages_api.batch_counts()["requests"] == 40
+
+
+@pytest.mark.parametrize(
+    ("fault", "exchange", "words"),
+    [
+        ("submit.http_400:1-", "submit", "refuses the batch as it stands"),
+        ("submit.http_413:1-", "submit", "refuses the batch as it stands"),
+        ("submit.http_401:1-", "submit", "ANTHROPIC_API_KEY"),
+        ("submit.http_404:1-", "submit", "ANTHROPIC_BASE_URL"),
+        ("submit.http_302:1-", "submit", "ANTHROPIC_BASE_URL"),
+    ],
+)
+def test_a_batch_that_is_refused_is_sent_once_and_not_waited_for(
+    fault: str, exchange: str, words: str, store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches(fault)
+    found = judge(store, messages_api, two_steps(5))
+    assert found.reasons == ["exhausted"] * 5
+    assert all(words in detail for detail in found.details)
+    assert messages_api.batch_counts()["exchanges"] == {exchange: 1}
+    assert open_batches(store, messages_api) == 0
+
+
+def test_a_server_that_never_accepts_is_given_up_and_looked_at_first_next_time(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("submit.http_500:1-")
+    assert judge(store, messages_api, two_steps(5)).reasons == ["exhausted"] * 5
+    # It said 500, and may have accepted all the same.
+    assert open_batches(store, messages_api) == 1
+    messages_api.reset_batches()
+    assert judge(store, messages_api, two_steps(5)).reasons == []
+    counts = messages_api.batch_counts()
+    assert counts["exchanges"]["list"] == 1
+    assert counts["requests"] == counts["distinct"] == 10
+
+
+@pytest.mark.parametrize("faults", [("submit.lost:1-",), ("submit.lost:1-1", "list.http_500:1-")])
+def test_a_batch_that_was_accepted_unheard_is_found_by_the_next_run(
+    faults: Sequence[str], store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches(*faults)
+    once = replace(POLICY, max_attempts=1)
+    policy = once if len(faults) == 1 else POLICY
+    lost = judge(store, messages_api, two_steps(5), policy=policy)
+    assert lost.reasons == ["exhausted"] * 5
+    assert "looked up first" in min(lost.details)
+    messages_api.reset_batches(forget=False)
+    found = judge(store, messages_api, two_steps(5))
+    assert found.reasons == []
+    assert messages_api.batch_counts()["requests"] == 5  # those of the second round
+
+
+def test_while_nobody_says_what_was_accepted_it_is_not_sent_again(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("submit.lost:1-1")
+    judge(store, messages_api, two_steps(5), policy=replace(POLICY, max_attempts=1))
+    messages_api.reset_batches("list.http_500:1-", forget=False)
+    found = judge(store, messages_api, two_steps(5))
+    assert found.reasons == ["exhausted"] * 5
+    assert messages_api.batch_counts()["exchanges"] == {"list": POLICY.max_attempts}
+    assert open_batches(store, messages_api) == 1
+
+
+def test_batches_of_others_of_the_same_size_are_waited_for_and_do_no_harm(
+    tmp_path: Path, store: Path, messages_api: MessagesApi
+) -> None:
+    # As many requests at the same time, of a run with another store.
+    others = [TwoSteps(f"other {number}") for number in range(5)]
+    messages_api.reset_batches("submit.lost:1-1")
+    judge(store, messages_api, two_steps(5), policy=replace(POLICY, max_attempts=1))
+    messages_api.reset_batches(forget=False)
+    judge(tmp_path / "other" / "answers.sqlite", messages_api, others)
+    messages_api.reset_batches(forget=False)
+    looked = Looked()
+    found = judge(store, messages_api, two_steps(5), looked)
+    assert found.reasons == []
+    assert messages_api.batch_counts()["requests"] == 5
+    assert any("results of requests that were not in it" in each for each in looked.status.notes)
+    assert len(stored(store)) == 10
+
+
+def test_a_batch_that_the_server_does_not_know_any_more_is_asked_again(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("poll.http_404:1-1")
+    looked = Looked()
+    found = judge(store, messages_api, two_steps(5), looked)
+    assert found.reasons == []
+    assert messages_api.batch_counts()["requests"] == 15
+    assert "404" in looked.status.notes[0]
+
+
+@pytest.mark.parametrize("fault", ["poll.http_500:1-", "results.http_500:1-", "poll.http_401:1-"])
+def test_a_batch_that_cannot_be_looked_at_stays_open_for_the_next_run(
+    fault: str, store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches(fault)
+    found = judge(store, messages_api, two_steps(5))
+    assert found.reasons == ["exhausted"] * 5
+    assert "goes on at the server" in min(found.details)
+    assert open_batches(store, messages_api) == 1
+    messages_api.reset_batches(forget=False)
+    assert judge(store, messages_api, two_steps(5)).reasons == []
+    assert messages_api.batch_counts()["requests"] == 5
+
+
+async def _cancelled_while_waiting(
+    engine: BatchEngine, cases: Sequence[TwoSteps], messages_api: MessagesApi
+) -> None:
+    running = asyncio.create_task(judged(engine, cases))
+    while messages_api.batch_counts()["batches"] == 0:  # noqa: ASYNC110  another process counts
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+def test_a_run_that_ends_while_it_waits_is_taken_up_by_the_next(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches(ends_after_polls=10**6)
+
+    async def first() -> None:
+        async with batch_engine(store, messages_api) as engine:
+            await _cancelled_while_waiting(engine, two_steps(8), messages_api)
+
+    asyncio.run(first())
+    assert open_batches(store, messages_api) == 1
+    messages_api.reset_batches(forget=False)
+    looked = Looked()
+    found = judge(store, messages_api, two_steps(8), looked)
+    assert found.reasons == []
+    assert messages_api.batch_counts()["requests"] == 8  # of the second round
+    assert looked.counts.spending.answers == 16
+    assert looked.counts.calls == 8
+    assert {call.source for row in found.rows for call in row.calls} == {"batch"}
+
+
+def test_a_batch_of_other_requests_is_not_waited_for(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches(ends_after_polls=10**6)
+
+    async def first() -> None:
+        async with batch_engine(store, messages_api) as engine:
+            await _cancelled_while_waiting(engine, [TwoSteps("another")], messages_api)
+
+    asyncio.run(first())
+    messages_api.reset_batches(forget=False)
+    assert judge(store, messages_api, two_steps(3)).reasons == []
+    assert open_batches(store, messages_api) == 1
+
+
+def test_a_batch_of_another_server_is_none_of_this_one(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    opened = AnswerStore(store)
+    key = request_for("case 1").request_hash
+    submission = opened.begin_batch("https://elsewhere.example", MODEL, [key], datetime.now(UTC))
+    opened.name_batch(submission, "msgbatch_elsewhere")
+    opened.close()
+    assert judge(store, messages_api, two_steps(1)).reasons == []
+    assert messages_api.batch_counts()["requests"] == 2
+
+
+def test_a_round_goes_in_as_many_batches_as_the_limits_ask(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    async def run(max_requests: int, max_bytes: int) -> int:
+        messages_api.reset_batches()
+        path = store.with_name(f"{max_requests}-{max_bytes}.sqlite")
+        async with batch_engine(
+            path, messages_api, max_requests=max_requests, max_bytes=max_bytes
+        ) as engine:
+            assert (await judged(engine, two_steps(10))).reasons == []
+        counts = messages_api.batch_counts()
+        assert counts["requests"] == counts["distinct"] == 20
+        return int(counts["batches"])
+
+    one_request = len(request_for("case 1").body)
+    assert asyncio.run(run(4, 10**9)) == 6
+    assert asyncio.run(run(10, 10**9)) == 2
+    assert asyncio.run(run(10**5, 5 * one_request)) in range(4, 9)
+    assert asyncio.run(run(10**5, 1)) == 20  # each by itself: the server decides
+
+
+def test_a_request_that_several_cases_share_is_sent_once(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    assert judge(store, messages_api, [TwoSteps("the same")]).reasons == []
+    messages_api.reset_batches()
+
+    async def run() -> None:
+        async with batch_engine(store.with_name("new.sqlite"), messages_api) as engine:
+            cases = [TwoSteps("the same") for _ in range(5)]
+            await asyncio.gather(*(engine.walk(case, CONTEXT) for case in cases))
+            await engine.settle_round()
+
+    asyncio.run(run())
+    assert messages_api.batch_counts()["requests"] == 1
+
+
+def test_a_budget_that_runs_out_sends_no_more_and_loses_nothing(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    looked = Looked()
+    limits = NO_LIMITS.model_copy(update={"max_calls": 7})
+    found = judge(store, messages_api, two_steps(5), looked, limits=limits)
+    assert found.reasons == ["budget"] * 3
+    assert messages_api.batch_counts()["requests"] == 7
+    assert looked.counts.calls == looked.counts.spending.answers == 7
+    assert judge(store, messages_api, two_steps(5)).reasons == []
+    assert messages_api.batch_counts()["requests"] == 10
+
+
+def test_a_request_that_is_asked_again_counts_once_against_the_budget(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("expired:1-3")
+    limits = NO_LIMITS.model_copy(update={"max_calls": 6})
+    assert judge(store, messages_api, two_steps(3), limits=limits).reasons == []
+    assert messages_api.batch_counts()["requests"] == 9
+
+
+def test_what_the_calls_under_way_might_cost_only_puts_others_off(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    # Before an answer is seen each counts as 100 tokens of output, and comes to some 30.
+    looked = Looked()
+    limits = NO_LIMITS.model_copy(update={"max_tokens": 1500})
+    found = judge(store, messages_api, two_steps(8), looked, limits=limits)
+    assert found.reasons == []
+    assert found.rounds > 2
+    assert looked.counts.spending.tokens.all <= 1500
+    assert messages_api.batch_counts()["requests"] == 16

@@ -1,0 +1,166 @@
+"""The process that judges, when something happens to it."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.config import (
+    NO_LIMITS,
+    RECORDED_JUDGE_MODEL,
+    RECORDINGS_DIR,
+    SAMPLE_TRACE,
+    RunConfig,
+)
+from evals.errors import JudgeProcessError, StoreError
+from evals.judging.case import RunContext
+from evals.judging.request import JudgeSettings
+from evals.plugin.items import PREMISE
+from evals.plugin.judge_process.client import JudgeProcess
+from evals.plugin.judge_process.process import start_process
+from evals.plugin.judge_process.wire import Start
+from evals.premise.case import premise_cases
+from evals.premise.render import load_premise_prompts
+from evals.premise.row import ConclusionRow
+from evals.traces import load_trace
+from tests.messages_api.fixtures import MessagesApi
+from tests.plugin.runs import Evaluations, MakeTrace
+
+
+def judge_of(pid: int) -> int | None:
+    """Return the process that judges for the run ``pid``: one of its children."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    for child in map(int, children):
+        if b"judge_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+            return child
+    return None
+
+
+@pytest.fixture
+def wait_for_posts(messages_api: MessagesApi) -> "WaitForPosts":
+    return WaitForPosts(messages_api)
+
+
+class WaitForPosts:
+    def __init__(self, api: MessagesApi) -> None:
+        self._api = api
+
+    def __call__(self, posts: int) -> None:
+        for _ in range(3000):
+            if self._api.counts()["posts"] >= posts:
+                return
+            time.sleep(0.01)
+        pytest.fail(f"the server never saw {posts} requests")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to find the process")
+def test_a_judge_that_is_killed_stops_the_run_with_one_message_and_loses_no_answer(
+    evaluations: Evaluations,
+    messages_api: MessagesApi,
+    make_trace: MakeTrace,
+    wait_for_posts: WaitForPosts,
+) -> None:
+    trace = str(make_trace(6, 10))
+    messages_api.reset(latency_s=0.05)
+    arguments = ("evals/premise", "--traces", trace, "--max-in-flight", "4")
+    process, run_dir = evaluations.start(*arguments, api=messages_api)
+    wait_for_posts(40)
+    judge = judge_of(process.pid)
+    assert judge is not None
+    os.kill(judge, signal.SIGKILL)
+    killed = evaluations.end(process, run_dir)
+    assert killed.code == 1
+    assert "JudgeProcessError" in killed.output
+    assert "exit code -9" in killed.output
+    assert killed.info["complete"] is False
+    assert 0 < len(killed.rows) < 60
+    first_half = messages_api.counts()["posts"]
+    resumed = evaluations.run(*arguments, api=messages_api)
+    assert resumed.code == 0, resumed.output
+    assert len(resumed.rows) == 60
+    # Two calls a conclusion and one a window; those in flight at the kill are asked again.
+    assert messages_api.counts()["posts"] <= 126 + 4
+    assert messages_api.counts()["posts"] > first_half
+
+
+def start_of(store: Path, *suites: str) -> Start:
+    # What the judge reads of it, and no more.
+    fields: dict[str, Any] = {
+        "trace_paths": (SAMPLE_TRACE,),
+        "trace_format": None,
+        "skip_bad_records": False,
+        "dataset_shape": None,
+        "judge_mode": "recorded",
+        "limits": NO_LIMITS,
+        "max_in_flight": 4,
+        "store_path": store,
+        "recordings_dir": RECORDINGS_DIR,
+        "api_key": None,
+    }
+    settings = JudgeSettings(RECORDED_JUDGE_MODEL, "off")
+    context = RunContext("run-1", "0", None, None, settings, over_inference_fails=True)
+    return Start(RunConfig.model_construct(**fields), context, suites)
+
+
+def judge_with(start: Start) -> JudgeProcess:
+    return JudgeProcess(
+        start_process(live=False),
+        start,
+        lambda _, text: ConclusionRow.model_validate_json(text),
+        lambda _, __: None,
+    )
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Iterator[JudgeProcess]:
+    """A judge of the sample in recorded mode, opened."""
+    process = judge_with(start_of(tmp_path / "answers.sqlite", PREMISE))
+    process.wait_opened()
+    yield process
+    process.close()
+
+
+def a_case() -> str:
+    catalog = premise_cases(load_trace(SAMPLE_TRACE).windows, load_premise_prompts())
+    return f"{PREMISE}::test_conclusion[{catalog[0].case_id}]"
+
+
+def test_what_comes_back_is_the_row_and_the_json_that_it_was_read_from(judge: JudgeProcess) -> None:
+    judge.submit([a_case()])
+    found = judge.delivered(a_case())
+    assert found.row.outcome in {"sound", "unsound"}
+    assert found.row_json == found.row.model_dump_json()
+    judge.close()
+    assert judge.counts is not None
+    assert judge.counts.answers == {"recording": 3}
+
+
+def test_an_item_that_the_judge_does_not_know_is_an_error_and_no_verdict(
+    judge: JudgeProcess,
+) -> None:
+    # As when a trace is changed between the two readings of it.
+    unknown = f"{PREMISE}::test_conclusion[w0001/000-gone]"
+    judge.submit([unknown, a_case()])
+    with pytest.raises(JudgeProcessError, match="no such case"):
+        judge.delivered(unknown)
+    assert judge.delivered(a_case()).row.outcome in {"sound", "unsound"}
+
+
+def test_what_a_closed_judge_has_not_done_is_cancelled(judge: JudgeProcess) -> None:
+    judge.close()
+    judge.close()
+    judge.submit([a_case()])
+    with pytest.raises(CancelledError):
+        judge.delivered(a_case())
+
+
+def test_a_store_that_cannot_be_opened_is_told_before_anything_is_judged(tmp_path: Path) -> None:
+    judge = judge_with(start_of(tmp_path))  # a folder
+    with pytest.raises(StoreError):
+        judge.wait_opened()
+    judge.close()
