@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("evals",),  # the package's own __init__: the version
-    ("evals.errors",),
+    ("evals.errors", "evals.files"),
     ("evals.records", "evals.untrusted"),
     ("evals.metrics", "evals.policy"),
     ("evals.config",),

@@ -10,6 +10,7 @@ import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
 from evals.errors import ConfigError
+from evals.files import OWNER_ONLY
 from evals.plugin.html_rows import HeldRows, QuietPage
 from evals.plugin.run import EvalRun
 from evals.report.links import moved_to
@@ -23,8 +24,6 @@ from evals.report.rows import (
 )
 from evals.report.shown import shown_rows_html
 from evals.untrusted import for_terminal
-
-_OWNER_ONLY = 0o600
 
 
 class HtmlPage:
@@ -112,7 +111,7 @@ class HtmlPage:
         """Make the page private like the rest of the record: it quotes what people said."""
         path = Path(config.option.htmlpath)
         if path.is_file():
-            path.chmod(_OWNER_ONLY)
+            path.chmod(OWNER_ONLY)
         remove_if_empty(self._run.config.run_dir)
 
     def pytest_html_results_summary(self, prefix: list[str], postfix: list[str]) -> None:

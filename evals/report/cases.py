@@ -11,11 +11,11 @@ from evals.records import Window
 from evals.report import numbers
 from evals.report.case_values import CaseDetails
 from evals.report.links import CASES_PAGE
-from evals.report.page_file import write_page
 from evals.report.paged import facet, page_pieces, script_of
 from evals.report.rows import FILTER_LABELS, decontextuality
 from evals.report.shared_values import TextTable, window_of, window_values
 from evals.runs.record import RunInfo
+from evals.runs.writer import write_pieces
 
 CONDITION_MEANING = {
     "unknown_slots": "a stranger would have to settle open slots",
@@ -43,7 +43,7 @@ def write_cases(
         RunError: it cannot be written, or a row's window is not in ``windows``.
     """
     path = run_dir / CASES_PAGE
-    write_page(path, cases_pieces(info, rows, windows))
+    write_pieces(path, cases_pieces(info, rows, windows))
     return path
 
 

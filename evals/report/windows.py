@@ -14,13 +14,13 @@ from evals.judging.case import Row
 from evals.records import Window
 from evals.report import numbers
 from evals.report.links import WINDOWS_PAGE
-from evals.report.page_file import write_page
 from evals.report.paged import facet, page_pieces, script_of
 from evals.report.run_windows import RunWindow, run_windows
 from evals.report.shared_values import TextTable
 from evals.report.window_details import WindowDetails
 from evals.report.window_line import batch_line, facts_text, questions_text
 from evals.runs.record import RunInfo
+from evals.runs.writer import write_pieces
 
 FINDINGS = {
     "missing": "Missing facts",
@@ -47,7 +47,7 @@ def write_windows(
             conclusion that its window does not have.
     """
     path = run_dir / WINDOWS_PAGE
-    write_page(path, windows_pieces(info, rows, windows))
+    write_pieces(path, windows_pieces(info, rows, windows))
     return path
 
 

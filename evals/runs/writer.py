@@ -2,18 +2,19 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from evals.errors import RunError
+from evals.files import OWNER_ONLY, write_whole
 from evals.judging.case import Row
 from evals.records import Record, Window
 from evals.runs.info import ROWS_FILE, RUN_FILE, SUMMARY_FILE, WINDOWS_FILE, RunInfo
 from evals.runs.summary import RunSummary
 
-_DIR_MODE, _FILE_MODE = 0o700, 0o600
+_DIR_MODE = 0o700
 
 
 class RunWriter:
@@ -108,7 +109,7 @@ class RunWriter:
         write_atomically(self.run_dir / name, record.model_dump_json(indent=2))
 
 
-def write_atomically(path: Path, text: str, mode: int = _FILE_MODE) -> None:
+def write_atomically(path: Path, text: str, mode: int = OWNER_ONLY) -> None:
     """Write a whole file; a reader sees the old text or the new one.
 
     Args:
@@ -119,14 +120,17 @@ def write_atomically(path: Path, text: str, mode: int = _FILE_MODE) -> None:
     Raises:
         RunError: it cannot be written.
     """
-    beside = path.with_name(f".{path.name}.part")
+    write_pieces(path, (text, "\n"), mode)
+
+
+def write_pieces(path: Path, pieces: Iterable[str], mode: int = OWNER_ONLY) -> None:
+    """Write a whole file piece by piece, as ``write_atomically``; nothing is added.
+
+    Raises:
+        RunError: it cannot be written.
+    """
     with _writing(path):
-        beside.unlink(missing_ok=True)  # left by a killed writer
-        with _open_new(beside, mode) as file:
-            file.write(f"{text}\n".encode())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_whole(path, pieces, mode)
 
 
 def _append(file: IO[bytes], line: str, path: Path) -> None:
@@ -135,9 +139,9 @@ def _append(file: IO[bytes], line: str, path: Path) -> None:
         file.flush()
 
 
-def _open_new(path: Path, mode: int = _FILE_MODE) -> IO[bytes]:
+def _open_new(path: Path) -> IO[bytes]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-    return os.fdopen(os.open(path, flags, mode), "ab")
+    return os.fdopen(os.open(path, flags, OWNER_ONLY), "ab")
 
 
 @contextmanager

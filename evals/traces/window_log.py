@@ -20,6 +20,7 @@ import portalocker
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from evals.errors import TraceError
+from evals.files import OWNER_ONLY
 from evals.records import DatasetShape, window_text_hash_of
 from evals.traces.fields import misfit
 from evals.traces.trace import shown_path
@@ -29,7 +30,6 @@ from evals.untrusted import for_id, for_terminal
 _WHERE = "WindowLog.write"
 _TODO = "Correct the call; nothing was written."
 _MESSAGES = TypeAdapter(list[MessageLine], config=ConfigDict(strict=True))
-_OWNER_ONLY = 0o600
 
 
 class WindowLog:
@@ -124,7 +124,7 @@ class WindowLog:
 
     def _append(self, line: bytes) -> None:
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
+            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
             try:
                 # The promise that short writes stay whole is made for pipes, not for files. The
                 # lock is on the log itself and ends with the process: none is ever left behind.
