@@ -46,14 +46,16 @@ def quotas_left(headers: Mapping[str, str], now: datetime) -> tuple[QuotaLeft, .
         now: aware; what a reset is measured from where the answer has no ``date``.
     """
     found = []
+    made_at: datetime | None = None
     for kind in get_args(QuotaKind):
         prefix = f"anthropic-ratelimit-{kind}"
         remaining = _count(headers.get(f"{prefix}-remaining"))
-        reset = _time_of(headers.get(f"{prefix}-reset"))
-        if remaining is not None and reset is not None:
-            limit = _count(headers.get(f"{prefix}-limit"))
-            reset_in_s = (reset - _made_at(headers, now)).total_seconds()
-            found.append(QuotaLeft(kind, limit, remaining, reset_in_s))
+        reset = None if remaining is None else _time_of(headers.get(f"{prefix}-reset"))
+        if remaining is None or reset is None:
+            continue
+        limit = _count(headers.get(f"{prefix}-limit"))
+        made_at = made_at or _made_at(headers, now)
+        found.append(QuotaLeft(kind, limit, remaining, (reset - made_at).total_seconds()))
     return tuple(found)
 
 

@@ -113,6 +113,8 @@ def _sentences(plan: Plan, config: RunConfig, prices: PriceTable) -> Iterable[st
         f" same prompt took, else at {CHARS_PER_TOKEN:g} characters a token; output from the mean"
         " of stored answers, else it is at most (<=) what the prompt allows."
     )
+    if any(each.output_tokens.least < each.output_tokens.most for each in plan.now):
+        yield "Judge a few items first (-k, or --max-calls), and the next plan is closer."
     if config.judge_mode == "recorded":
         yield (
             "This command judges with recorded answers and makes no call. --judge live and --judge"

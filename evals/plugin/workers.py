@@ -145,11 +145,14 @@ class Workers:
 
     def _reports(self, node_id: str) -> Iterator[pytest.TestReport]:
         seen = self._seen.get(node_id)
-        if seen is None:
-            yield from self._judged(node_id)
-        elif seen.when == "setup" and seen.passed:
-            yield from list(self._judged(node_id))[-1:]
-        yield self._report(node_id, "teardown")
+        last = seen
+        if seen is None or (seen.when == "setup" and seen.passed):
+            for last in self._judged(node_id):
+                if seen is None or last.when == "call":
+                    yield last
+        teardown = self._report(node_id, "teardown")
+        teardown.user_properties = [] if last is None else last.user_properties
+        yield teardown
 
     def _judged(self, node_id: str) -> Iterator[pytest.TestReport]:
         try:
@@ -158,10 +161,10 @@ class Workers:
             yield self._report(node_id, "setup", f"{type(error).__name__}: {error}")
             return
         yield self._report(node_id, "setup")
+        call = self._report(node_id, "call", row.shortfall)
         is_recorded = self._run.catalog.suite(node_id).recorded
-        report = self._report(node_id, "call", row.shortfall)
-        report.user_properties = properties_of(row.judged) if is_recorded else []
-        yield report
+        call.user_properties = properties_of(row.judged) if is_recorded else []
+        yield call
 
     def _report(self, node_id: str, when: Phase, failure: str = "") -> pytest.TestReport:
         path, _, name = node_id.partition("::")

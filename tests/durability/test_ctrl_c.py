@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the run ends with a record that says it is incomplete, and nothing is left."""
+"""Ctrl-C and SIGTERM: the run ends soon, its record says it is incomplete, nothing is left."""
 
 import json
 import os
@@ -26,7 +26,7 @@ SLOW_S = 60.0
 """Latency of the calls that are in flight when the signal comes: far longer than the run may take
 to end, so that a run that waits for them is found out."""
 ENDED_WITHIN_S = 40.0
-"""Less than SLOW_S, and generous, since machines are shared; see the README for what is measured."""
+"""Less than SLOW_S. Generous, since machines are shared: about 1 s on two idle cores."""
 
 
 def to_all(process: Popen[str], number: int) -> None:
@@ -87,4 +87,3 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     undisturbed = Evaluations(evaluations.folder / "undisturbed")
     undisturbed.folder.mkdir()
     assert figures(run) == figures(resume(undisturbed, trace, messages_api))
-

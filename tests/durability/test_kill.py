@@ -53,9 +53,7 @@ def kill_and_resume(
     """Kill a run, check what it left, and run again."""
     api.reset(latency_s=LATENCY_S)
     limit = ("--max-in-flight", str(IN_FLIGHT))
-    process, run_dir = evaluations.start(
-        PREMISE, "--traces", str(trace), *limit, *workers, api=api
-    )
+    process, run_dir = evaluations.start(PREMISE, "--traces", str(trace), *limit, *workers, api=api)
     wait_until(process, lambda: bool(api.counts()["posts"] >= point))
     os.kill(process.pid, signal.SIGKILL)
     assert evaluations.end(process, run_dir).code == -signal.SIGKILL

@@ -173,7 +173,7 @@ def test_a_hard_deadline_loses_what_it_ends_and_nothing_else(
     messages_api: MessagesApi,
     undisturbed: Rows,
 ) -> None:
-    options = ("--call-timeout-s", "2", "--max-attempts", "1", "--max-in-flight", "8")
+    options = ("--call-timeout-s", "3", "--max-attempts", "1", "--max-in-flight", "8")
     fault = Fault(kind, (f"{kind}@reconstruction:4-8",), options=options)
     run = fault.run(evaluations, trace, messages_api)
     counts = messages_api.counts()

@@ -45,7 +45,7 @@ class DyingWorker:
                 self._reach("waiting", case_id)
             return found
 
-        Deliveries.get_result = get_result  # type: ignore[method-assign]
+        Deliveries.get_result = get_result  # type: ignore[assignment,method-assign]
 
     def _reach(self, point: str, node_id: str = "") -> None:
         if point == self.point and (os.environ["DYING_IN"] in node_id or not node_id):

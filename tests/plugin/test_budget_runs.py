@@ -24,8 +24,8 @@ def tokens_used(run: Finished) -> int:
     return sum(run.info["tokens_bought"].values())
 
 
-def by_hand_usd(run: Finished) -> float:
-    """Return the cost of a run's live calls, each once, from its rows."""
+def by_hand_usd(run: Finished, source: str = "live") -> float:
+    """Return the cost of a run's calls from one source, each once, from its rows."""
     calls = {call["request_hash"]: call for row in run.rows for call in row["calls"]}
     prices = load_prices()
     total = 0.0
@@ -34,7 +34,7 @@ def by_hand_usd(run: Finished) -> float:
         tokens = TokenCounts(*(call[name] for name in names))
         cost = prices.cost_usd(call["model_served"], tokens, in_batch=False)
         assert cost is not None
-        total += cost * (call["source"] == "live")
+        total += cost * (call["source"] == source)
     return total
 
 
@@ -136,6 +136,24 @@ def test_the_cost_is_that_of_each_live_answer_once(
     again = evaluations.run(PREMISE, "--traces", trace, api=messages_api)
     assert (again.info["cost_usd"], again.info["answers_bought"]) == (0.0, 0)
     assert "cost: no calls" in again.output
+
+
+def test_a_batch_run_costs_half_and_keeps_to_its_budget(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    batch = ("--judge", "batch", "--batch-poll-s", "0.05")
+    arguments = (PREMISE, "--traces", str(make_trace(2, 3)), *batch)
+    first = evaluations.run(*arguments, "--max-calls", "5", api=messages_api)
+    assert first.code == 1, first.output
+    assert first.info["calls_sent"] == first.info["answers_bought"] == 5
+    assert first.info["budget_ran_out"] == "--max-calls 5: 5 sent"
+    assert set(first.summary["premise"]["unjudged_by_reason"]) == {"budget"}
+    rest = evaluations.run(*arguments, api=messages_api)
+    assert rest.code == 0, rest.output
+    assert rest.info["calls_sent"] == 9
+    for run in (first, rest):
+        assert run.info["cost_usd"] == pytest.approx(by_hand_usd(run, "batch") / 2)
+        assert run.info["cost_usd"] > 0
 
 
 def test_an_answer_that_cannot_be_used_was_paid_for_all_the_same(

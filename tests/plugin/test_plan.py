@@ -149,10 +149,32 @@ def test_a_plan_needs_no_key_leaves_nothing_behind_and_fits_80_columns(
     assert "judge claude-sonnet-5-5" in run.output
     assert re.search(r"Cost: \$\d+\.\d\d to \$\d+\.\d\d in single calls, ", run.output)
     assert "prices of" in run.output
+    assert "Judge a few items first (-k, or --max-calls)" in run.output
     assert not evaluations.store.exists()
     assert not (evaluations.folder / "reports").exists()
     table = run.output[run.output.index("\nplan: ") :].split("====")[0]
     assert max(map(len, table.splitlines())) <= 80
+
+
+def test_answers_to_the_same_prompts_bring_the_bounds_of_the_cost_together(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    arguments = (PREMISE, "--traces", str(make_trace(4, 3)))
+    wide = dollars_of(evaluations.run(*arguments, "--plan", api=messages_api))
+    first = evaluations.run(*arguments, "-k", "w0000", api=messages_api)
+    assert first.code == 0, first.output
+    run = evaluations.run(*arguments, "--plan", api=messages_api)
+    least, most = dollars_of(run)
+    assert least <= most
+    assert most - least < (wide[1] - wide[0]) / 4
+    assert "Judge a few items first" not in run.output
+
+
+def dollars_of(run: Finished) -> tuple[float, float]:
+    flat = " ".join(run.output.split())
+    found = re.search(r"Cost: (?:\$([\d.]+) to )?(?:about )?\$([\d.]+) in single", flat)
+    assert found is not None, run.output
+    return float(found[1] or found[2]), float(found[2])
 
 
 def test_a_selection_is_planned_alone(evaluations: Evaluations, make_trace: MakeTrace) -> None:

@@ -83,10 +83,8 @@ def alone(bench: Bench) -> Figures:
     "arguments",
     [
         ["-n", "0"],
-        ["-n", "1"],
         ["-n", "2"],
         ["-n", "2", "--maxprocesses=1"],
-        ["-n", "2", "--maxschedchunk=1"],
         ["-n", "2", "--dist", "loadscope"],
         ["-n", "2", "--dist", "worksteal"],
         ["--dist", "load", "--tx", "2*popen"],

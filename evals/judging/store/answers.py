@@ -99,15 +99,8 @@ class AnswerStore(Deliveries, Batches):
         """
         statement = _INSERT + (_OVERWRITE if replace else "DO NOTHING")
         rows = [_columns(answer) for answer in answers]
-        with self._told():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                written = self._db.executemany(statement, rows).rowcount
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-        return written
+        with self._told(), self._transaction():
+            return self._db.executemany(statement, rows).rowcount
 
 
 def same_message(one: str, other: str) -> bool:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from evals.errors import StoreError
+from evals.judging.store.faults import READ_ONLY, code_of, fault_of
 from evals.judging.store.schema import APPLICATION_ID, SCHEMA_VERSION, statements_from
 
 BUSY_TIMEOUT_S = 30.0
 """How long a call waits for another process that writes."""
 _FIRST_VERSION = 1
-_READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN})
+_ELSEWHERE = "Choose another --store."
 
 
 class StoreFile:
@@ -41,13 +42,17 @@ class StoreFile:
             StoreError: it cannot be opened, is no store, or has a newer schema version.
         """
         self.path = path
-        self._busy_timeout_s = busy_timeout_s
+        self._busy_timeout_s = self._waits_s = busy_timeout_s
         self._lock = threading.Lock()
         try:
+            if path.is_dir():
+                raise self._error("a folder", "a file", _ELSEWHERE)
             if not path.exists():
                 _create(path)
-        except (OSError, sqlite3.Error) as error:
-            raise self._error(str(error), "a writable file", "Choose another --store.") from error
+        except OSError as error:
+            raise self._error(str(error), "a file that can be made", _ELSEWHERE) from error
+        except sqlite3.Error as error:
+            raise self._error(*fault_of(error, busy_timeout_s)) from error
         with self._told():
             self._db = _connect(path, busy_timeout_s)
             try:
@@ -69,7 +74,9 @@ class StoreFile:
     def _checked_version(self) -> int:
         if self._pragma("application_id") != APPLICATION_ID:
             raise self._error(
-                "a file of another program", "an answer store", "Choose another --store."
+                "a file of another program, or what is left of a store that was cut off",
+                "an answer store",
+                "Restore it from a copy, or choose another --store.",
             )
         version = int(self._pragma("user_version"))
         if not _FIRST_VERSION <= version <= SCHEMA_VERSION:
@@ -88,7 +95,7 @@ class StoreFile:
         except sqlite3.OperationalError as error:
             # Switching does not wait for locks. Whoever else has the file open switches it, too;
             # and a file that is only read needs no journal.
-            if _code(error) not in _READ_ONLY | {sqlite3.SQLITE_BUSY}:
+            if code_of(error) not in READ_ONLY | {sqlite3.SQLITE_BUSY}:
                 raise
 
     def _migrate(self) -> None:
@@ -100,7 +107,7 @@ class StoreFile:
                     for statement in statements_from(version):
                         self._db.execute(statement)
         except sqlite3.OperationalError as error:
-            if _code(error) not in _READ_ONLY:
+            if code_of(error) not in READ_ONLY:
                 raise
             # Not ours to change: what it holds is read as it is.
 
@@ -123,20 +130,22 @@ class StoreFile:
         with self._lock:
             try:
                 yield
+                self._wait_for_others(self._busy_timeout_s)
             except sqlite3.Error as error:
-                raise self._error(
-                    str(error),
-                    "a readable and writable answer store",
-                    "Check disk and permissions, or choose another --store.",
-                ) from error
+                if code_of(error) == sqlite3.SQLITE_BUSY:
+                    # Waited for in vain: each of the answers on their way would wait as long again,
+                    # one after the other, though it may well be let in.
+                    with suppress(sqlite3.ProgrammingError):  # closed where it cannot be opened
+                        self._wait_for_others(0)
+                raise self._error(*fault_of(error, self._busy_timeout_s)) from error
+
+    def _wait_for_others(self, timeout_s: float) -> None:
+        if timeout_s != self._waits_s:
+            self._db.execute(f"PRAGMA busy_timeout = {timeout_s * 1000:.0f}")
+            self._waits_s = timeout_s
 
     def _error(self, found: str, wanted: str, todo: str) -> StoreError:
         return StoreError(str(self.path), found, wanted, todo)
-
-
-def _code(error: sqlite3.Error) -> int:
-    # The primary result code; ProgrammingError of the module itself has none.
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:

@@ -104,6 +104,7 @@ class _Judge:
             self._send(Done(key, row.model_dump_json()))
         else:
             self._send(Failed(key, _told_as(row)))
+        self._pool.forget(key)  # nobody asks for it on this side
 
     def _tell_counts(self) -> None:
         counted = Counted(self._pool.engine.counts)

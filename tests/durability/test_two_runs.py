@@ -1,0 +1,44 @@
+"""Two runs at once on one store."""
+
+from contextlib import closing
+
+import pytest
+
+from evals.judging.store import AnswerStore
+from tests.durability.endings import PREMISE, figures, repeated, stored, verdicts, wait_until
+from tests.messages_api.fixtures import MessagesApi
+from tests.plugin.runs import Evaluations, MakeTrace
+
+CALLS = 126
+IN_FLIGHT = 8
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("head_start", [0, 60])
+def test_two_runs_at_once_both_end_right_and_share_their_answers(
+    workers: tuple[str, ...],
+    head_start: int,
+    evaluations: Evaluations,
+    make_trace: MakeTrace,
+    messages_api: MessagesApi,
+    record_property: object,
+) -> None:
+    trace = str(make_trace(6, 10))
+    options = (PREMISE, "--traces", trace, "--max-in-flight", str(IN_FLIGHT), *workers)
+    messages_api.reset(latency_s=0.05)
+    first = evaluations.start(*options, api=messages_api)
+    wait_until(first[0], lambda: len(messages_api.counts()["answered"]) >= head_start)
+    second = evaluations.start(*options, api=messages_api)
+    runs = [evaluations.end(*started) for started in (first, second)]
+    assert [(run.code, run.info["complete"]) for run in runs] == [(0, True)] * 2, runs[0].output
+    assert runs[0].run_dir != runs[1].run_dir
+    assert len(stored(evaluations.store)) == CALLS
+    assert len(messages_api.counts()["answered"]) == CALLS
+    print("REPEATED", workers, head_start, repeated(messages_api))
+
+    alone = Evaluations(evaluations.folder / "alone")
+    alone.folder.mkdir()
+    undisturbed = alone.run(*options, api=messages_api)
+    for run in runs:
+        assert figures(run) == figures(undisturbed)
+        assert verdicts(run) == verdicts(undisturbed)
