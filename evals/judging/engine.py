@@ -100,6 +100,8 @@ class JudgeEngine:
         self.store = store
         self.missing: dict[str, JudgeRequest] = {}
         """Requests that recorded mode has no answer to, by hash, in the order asked."""
+        self.has_company = False
+        """Whether another run on the same store was seen to pay for a call that this one made."""
         self._recordings = recordings
         self._live = live
         self._budget = Budget() if budget is None else budget
@@ -275,6 +277,7 @@ class JudgeEngine:
         # An answer that cannot be kept is paid for and lost: before the next one is sent, stop.
         with self._stopping():
             kept = self.store.put(answer)
+        self.has_company = self.has_company or kept != answer
         self._note_origin(request.request_hash, "live", sent.attempts)
         if kept.message != sent.text:
             # Another process stored an answer meanwhile: the first stands, for both.

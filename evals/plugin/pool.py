@@ -9,6 +9,7 @@ and when nothing else is left the round is settled and they are taken up again.
 """
 
 import asyncio
+import random
 import threading
 import warnings
 from collections import deque
@@ -45,6 +46,8 @@ class Pool:
         self._worker_count = workers
         self._on_row = on_row
         self._queue: deque[tuple[str, Case]] = deque()
+        self._apart = False
+        """Whether the queue was put into an order of its own; see ``_keep_apart``."""
         self._waiting: list[tuple[str, Case]] = []
         """Walked as far as the answers reach; see ``JudgeEngine.walk``."""
         self._futures: dict[str, Future[Row]] = {}
@@ -171,12 +174,21 @@ class Pool:
                 if isinstance(error, EvalError) and error.stops_run:
                     self._cancel_queued(error)
             else:
+                self._keep_apart(judge)
                 if row is None:
                     self._waiting.append((key, case))
                     continue
                 # Known here before it is told: whoever hears of it may ask for it at once.
                 future.set_result(row)
                 self._tell(key, row)
+
+    def _keep_apart(self, judge: JudgeEngine) -> None:
+        # Two runs on one store that go the same way side by side would pay for everything twice.
+        if judge.has_company and not self._apart:
+            self._apart = True
+            rest = list(self._queue)
+            random.shuffle(rest)
+            self._queue = deque(rest)
 
     def _fail(self, key: str, error: Exception) -> None:
         self._futures[key].set_exception(error)

@@ -101,7 +101,8 @@ def _why_null(gate: Gate, metric: Metric | None) -> str:
     if metric is None:
         instrument, _ = gateable_metrics()[gate.metric]
         return f"{gate.metric} is null: the run has no {instrument} rows"
-    return f"{gate.metric} is null: none judged, {metric.unjudged} unjudged"
+    # Not "none judged": a share over facts is null already where some of them are unknown.
+    return f"{gate.metric} is null: {metric.unjudged} unjudged"
 
 
 def _operator(sign: str, where: str) -> str:

@@ -9,8 +9,9 @@ from tests.durability.endings import PREMISE, figures, repeated, stored, verdict
 from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.runs import Evaluations, MakeTrace
 
-CALLS = 126
+CALLS = 630
 IN_FLIGHT = 8
+LATENCY_S = 0.1
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
@@ -23,9 +24,9 @@ def test_two_runs_at_once_both_end_right_and_share_their_answers(
     messages_api: MessagesApi,
     record_property: object,
 ) -> None:
-    trace = str(make_trace(6, 10))
+    trace = str(make_trace(30, 10))
     options = (PREMISE, "--traces", trace, "--max-in-flight", str(IN_FLIGHT), *workers)
-    messages_api.reset(latency_s=0.05)
+    messages_api.reset(latency_s=LATENCY_S)
     first = evaluations.start(*options, api=messages_api)
     wait_until(first[0], lambda: len(messages_api.counts()["answered"]) >= head_start)
     second = evaluations.start(*options, api=messages_api)
@@ -34,7 +35,8 @@ def test_two_runs_at_once_both_end_right_and_share_their_answers(
     assert runs[0].run_dir != runs[1].run_dir
     assert len(stored(evaluations.store)) == CALLS
     assert len(messages_api.counts()["answered"]) == CALLS
-    print("REPEATED", workers, head_start, repeated(messages_api))
+    assert all(run.info["calls_sent"] > 0 for run in runs), "they did not run side by side"
+    print("REPEATED", workers, head_start, repeated(messages_api), [r.info["calls_sent"] for r in runs])
 
     alone = Evaluations(evaluations.folder / "alone")
     alone.folder.mkdir()

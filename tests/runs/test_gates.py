@@ -124,7 +124,7 @@ def test_a_null_metric_fails_whatever_the_operator(make_row: MakeRow, sign: str)
     summary = summarize([make_row(n, sound=None) for n in range(3)])
     (result,) = check_gates([parse_gate(f"pass_rate {sign} 0")], summary)
     assert (result.passed, result.metric_value) == (False, None)
-    assert result.why == "pass_rate is null: none judged, 3 unjudged"
+    assert result.why == "pass_rate is null: 3 unjudged"
 
 
 def test_a_gate_on_an_instrument_that_did_not_run_fails() -> None:
@@ -237,7 +237,7 @@ def test_another_instrument_is_summarised_and_gated(make_row: MakeRow) -> None:
     assert figures(some)["coverage"] is None
     gate = parse_gate("coverage >= 0.6")
     assert [check_gates([gate], summary)[0].why for summary in (some, none)] == [
-        "coverage is null: none judged, 7 unjudged",
+        "coverage is null: 7 unjudged",
         "coverage is null: the run has no other rows",
     ]
     with pytest.raises(ConfigError, match="coverage is a share"):
