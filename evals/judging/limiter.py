@@ -21,6 +21,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 
 import anyio
 
@@ -57,7 +58,6 @@ class Limiter:
         self._pause_s = pause_s
         self._sleep = sleep
         self._clock = clock
-        self._places = anyio.CapacityLimiter(max_in_flight)
         self._limit = max_in_flight
         self._quotas = Quotas(longest_hold_s, clock)
         self._resume_at_s = clock()
@@ -66,6 +66,11 @@ class Limiter:
         self._is_doubling = False
         self._begun_at_refusal = 0
         self._refused_since_s: float | None = None
+
+    @cached_property
+    def _places(self) -> anyio.CapacityLimiter:
+        # Made on the loop: one made outside of it looks for its loop at every call.
+        return anyio.CapacityLimiter(self._limit)
 
     @property
     def limit(self) -> int:
