@@ -10,7 +10,8 @@ from pathlib import Path
 
 from evals.config import DEFAULT_STORE, RECORDINGS_DIR
 from evals.errors import EvalError, ExchangeError, StoreError
-from evals.judging.imports import AnswerFiles, BatchResults, ImportReport, import_answers
+from evals.judging.answer_sources import AnswerFiles, BatchResults
+from evals.judging.imports import ImportReport, import_answers
 from evals.judging.message import ApiMessage, NotAMessageError, parse_message
 from evals.judging.recordings import Recordings
 from evals.judging.store import AnswerStore
@@ -39,7 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     taking = commands.add_parser("import", help="take in answers to exported requests")
     taking.add_argument("--requests", type=Path, required=True, metavar="DIR", help="the export")
     source = taking.add_mutually_exclusive_group(required=True)
-    source.add_argument("--results", type=Path, metavar="FILE", help="Message Batches results")
+    source.add_argument(
+        "--results", type=Path, nargs="+", metavar="FILE", help="Message Batches results"
+    )
     source.add_argument("--answers", type=Path, metavar="DIR", help="files <custom_id>.*")
     taking.add_argument("--served-model", metavar="ID", help="who wrote --answers")
     taking.add_argument(
@@ -61,7 +64,7 @@ def _import(options: argparse.Namespace) -> list[str]:
     answers: BatchResults | AnswerFiles
     if options.results is not None:
         _check(options.served_model is None, "--served-model with --results", "--answers", "it")
-        answers = BatchResults(options.results)
+        answers = BatchResults(tuple(options.results))
     else:
         _check(options.served_model, "--answers alone", "--served-model beside it", "the model id")
         answers = AnswerFiles(options.answers, options.served_model)

@@ -21,6 +21,7 @@ from evals.judging.batch.status import RoundStatus
 from evals.judging.budget import Budget, Spending
 from evals.judging.calls import LiveCalls
 from evals.judging.case import Case, Row, RunContext
+from evals.judging.export import Export
 from evals.judging.live import LiveTransport
 from evals.judging.message import (
     ApiMessage,
@@ -29,6 +30,7 @@ from evals.judging.message import (
     parse_message,
     response_of,
 )
+from evals.judging.missing import Missing
 from evals.judging.prices import load_prices
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
@@ -88,6 +90,7 @@ class JudgeEngine:
         recordings: Recordings,
         live: LiveCalls | None,
         budget: Budget | None = None,
+        missing: Missing | None = None,
     ) -> None:
         """Put the layers together.
 
@@ -96,10 +99,11 @@ class JudgeEngine:
             recordings: read where the store has nothing.
             live: asked where both have nothing; None: recorded mode.
             budget: what may be bought; None: any amount, at no known price.
+            missing: told what recorded mode has no answer to; closed by ``aclose``.
         """
         self.store = store
-        self.missing: dict[str, JudgeRequest] = {}
-        """Requests that recorded mode has no answer to, by hash, in the order asked."""
+        self.missing = Missing() if missing is None else missing
+        """What recorded mode has no answer to."""
         self.has_company = False
         """Whether another run on the same store was seen to pay for a call that this one made."""
         self._recordings = recordings
@@ -156,6 +160,7 @@ class JudgeEngine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._live is not None:
             await self._live.aclose()
+        self.missing.close()
         self.store.close()
 
     async def walk(self, case: Case, context: RunContext) -> Row | None:
@@ -304,7 +309,7 @@ class JudgeEngine:
             raise type(self._stopped_by)(*self._stopped_by.args)
 
     def _not_recorded(self, request: JudgeRequest) -> NotRecordedError:
-        self.missing.setdefault(request.request_hash, request)
+        self.missing.note(request)
         return NotRecordedError(
             f"request {request.request_hash} of {request.purpose}",
             f"no answer in {self.store.path} nor among the {len(self._recordings)} recordings"
@@ -339,7 +344,11 @@ def open_engine(config: RunConfig) -> JudgeEngine:
     budget = Budget(config.limits, load_prices())
     store = AnswerStore(config.store_path)
     try:
-        return JudgeEngine(store, Recordings(config.recordings_dir), live, budget)
+        export = None
+        if config.judge_mode == "recorded" and config.export_dir is not None:
+            export = Export(config.export_dir, as_text=True)
+        recordings = Recordings(config.recordings_dir)
+        return JudgeEngine(store, recordings, live, budget, Missing(export))
     except BaseException:
         store.close()
         raise

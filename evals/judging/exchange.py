@@ -1,15 +1,17 @@
-"""Requests out: a round of judging to be answered elsewhere, in the Message Batches' form.
+"""The files of a round of judging that is answered elsewhere, in the Message Batches' form.
 
 A folder of ``requests.jsonl``, a line each ``{"custom_id": <request hash>, "params": {…}}`` as the
-Batches API takes it; ``manifest.jsonl``, a line each ``{"custom_id", "purpose", "repeat"}``; and on
-demand ``text/<custom_id>.txt``. ``evals.judging.imports`` takes the answers back.
+Batches API takes it, or ``requests-001.jsonl``, … where they are more than one batch can hold;
+``manifest.jsonl``, a line each ``{"custom_id", "purpose", "repeat"}``; and on demand
+``text/<custom_id>.txt``. ``evals.judging.export`` writes it, ``evals.judging.imports`` takes the
+answers back.
 """
 
 import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,26 +19,16 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evals.errors import ExchangeError
-from evals.judging.request import JudgeRequest, request_hash_of
+from evals.judging.request import request_hash_of
 from evals.untrusted import for_terminal
 
 REQUESTS = "requests.jsonl"
 MANIFEST = "manifest.jsonl"
 TEXT_FOLDER = "text"
-ANSWER_LINE = "Answer with the JSON object alone."
 _SHOWN = 20
-_TEXT_NAME = re.compile(r"[0-9a-f]{64}\.txt")
+_REQUESTS_NAME = re.compile(r"requests(-\d{3,})?\.jsonl")
 
 LineT = TypeVar("LineT", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class ExportReport:
-    """What was written."""
-
-    folder: Path
-    requests: int
-    by_purpose: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -64,34 +56,24 @@ class _ManifestLine(BaseModel):
     repeat: int
 
 
-def export_requests(
-    requests: Iterable[JudgeRequest], folder: Path, *, as_text: bool
-) -> ExportReport:
-    """Write requests, each hash once, in the order given; an earlier export there is replaced.
+def name_of_requests(number: int, files: int) -> str:
+    """Return the name of a file of requests: ``requests.jsonl``, or ``requests-001.jsonl``, ….
 
     Args:
-        requests: what is to be answered.
-        folder: made 0700 where it is not there; the files are 0600, for they hold conversations.
-        as_text: also one plain file a request: system text, user text, ``ANSWER_LINE``.
+        number: which, from 0.
+        files: how many there are.
+    """
+    return REQUESTS if files == 1 else f"requests-{number + 1:03d}.jsonl"
+
+
+def request_files(folder: Path) -> list[Path]:
+    """Return the files of requests of an export, in their order.
 
     Raises:
-        ExchangeError: the folder cannot be written.
+        OSError: the folder cannot be read.
     """
-    unique = {request.request_hash: request for request in requests}
-    by_purpose: dict[str, int] = {}
-    for request in unique.values():
-        by_purpose[request.purpose] = by_purpose.setdefault(request.purpose, 0) + 1
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_texts(unique if as_text else {}, folder / TEXT_FOLDER)
-        bodies = ({"custom_id": key, "params": each.params} for key, each in unique.items())
-        write_atomically(folder / REQUESTS, json_lines(bodies))
-        write_atomically(folder / MANIFEST, json_lines(_manifest(unique)))
-    except OSError as error:
-        raise ExchangeError(
-            str(folder), str(error), "a writable folder", "Choose another folder."
-        ) from error
-    return ExportReport(folder, len(unique), by_purpose)
+    found = [path for path in folder.iterdir() if _REQUESTS_NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda path: (len(path.name), path.name))
 
 
 def read_requests(folder: Path) -> dict[str, ExportedRequest]:
@@ -101,29 +83,41 @@ def read_requests(folder: Path) -> dict[str, ExportedRequest]:
         ExchangeError: a file is missing or unreadable, the two files differ in ids, or a request
             was altered after the export.
     """
-    bodies = _by_id(folder / REQUESTS, _RequestLine)
-    notes = _by_id(folder / MANIFEST, _ManifestLine)
+    try:
+        files = request_files(folder)
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    if not files:
+        raise _unreadable(folder / REQUESTS, FileNotFoundError("no such file"))
+    notes = {line.custom_id: line for line in _each_once(folder / MANIFEST, _ManifestLine)}
+    found: dict[str, ExportedRequest] = {}
+    altered: list[str] = []
+    unknown: list[str] = []
+    for path in files:
+        # Line by line: all bodies at once would not fit into memory.
+        for line in _each_once(path, _RequestLine, found):
+            key, note = line.custom_id, notes.get(line.custom_id)
+            if note is None:
+                unknown.append(key)
+            elif request_hash_of(line.params, note.repeat) != key:
+                altered.append(f"{key}, whose body has another hash")
+            # Where the hash is right this project made the body, and it has a model.
+            model = str(line.params["model"]) if "model" in line.params else ""
+            found[key] = ExportedRequest(key, "" if note is None else note.purpose, model)
+    unknown += notes.keys() - found.keys()
     refuse(
         str(folder),
-        [f"{each} in only one of {REQUESTS} and {MANIFEST}" for each in bodies.keys() ^ notes],
+        [f"{each} in only one of {REQUESTS} and {MANIFEST}" for each in unknown],
         "the same ids in both files",
         "Export again.",
     )
     refuse(
         str(folder / REQUESTS),
-        [
-            f"{key}, whose body has another hash"
-            for key, line in bodies.items()
-            if request_hash_of(line.params, notes[key].repeat) != key
-        ],
+        altered,
         "requests as they were exported",
         "Export again and answer that: an answer to an altered request is no answer.",
     )
-    # The hash is right, so the body is one that this project made, and has a model.
-    return {
-        key: ExportedRequest(key, notes[key].purpose, str(line.params["model"]))
-        for key, line in bodies.items()
-    }
+    return found
 
 
 def refuse(where: str, problems: list[str], wanted: str, todo: str) -> None:
@@ -152,7 +146,7 @@ def read_lines(path: Path, shape: type[LineT]) -> Iterator[tuple[int, LineT]]:
                 if line.strip():
                     yield number, shape.model_validate_json(line)
     except OSError as error:
-        raise ExchangeError(str(path), str(error), "a readable file", "Check the path.") from error
+        raise _unreadable(path, error) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         loc = ".".join(str(part) for part in first["loc"]) or "the whole line"
@@ -189,34 +183,28 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def _write_texts(requests: dict[str, JudgeRequest], folder: Path) -> None:
-    if folder.is_dir():
-        # What an earlier round asked would be answered again, and refused at import.
-        for path in folder.iterdir():
-            if _TEXT_NAME.fullmatch(path.name) and path.stem not in requests:
-                path.unlink()
-    for key, request in requests.items():
-        folder.mkdir(mode=0o700, exist_ok=True)
-        text = f"{request.prompt.system}\n\n{request.user}\n\n{ANSWER_LINE}\n"
-        write_atomically(folder / f"{key}.txt", text.encode())
+def _each_once(path: Path, shape: type[LineT], known: Collection[str] = ()) -> Iterator[LineT]:
+    """Yield the lines of a file, and refuse it at its end where an id came twice.
 
+    Args:
+        path: JSONL.
+        shape: of a line.
+        known: ids that must not come at all; may grow meanwhile.
 
-def _manifest(requests: dict[str, JudgeRequest]) -> Iterator[dict[str, Any]]:
-    for key, request in requests.items():
-        yield {
-            "custom_id": key,
-            "purpose": request.purpose,
-            "repeat": request.settings.repeat,
-        }
-
-
-def _by_id(path: Path, shape: type[LineT]) -> dict[str, LineT]:
-    found: dict[str, LineT] = {}
+    Raises:
+        ExchangeError: see ``read_lines``.
+    """
     doubled: list[str] = []
+    seen: set[str] = set()
     for _, line in read_lines(path, shape):
         custom_id = str(getattr(line, "custom_id"))  # noqa: B009  both shapes have it
-        if custom_id in found:
+        if custom_id in seen or custom_id in known:
             doubled.append(f"{custom_id} twice")
-        found[custom_id] = line
+        else:
+            seen.add(custom_id)
+            yield line
     refuse(str(path), doubled, "each id once", "Export again.")
-    return found
+
+
+def _unreadable(path: Path, error: OSError) -> ExchangeError:
+    return ExchangeError(str(path), str(error), "a readable file", "Check the path.")

@@ -1,18 +1,20 @@
 """Answers in: those made elsewhere to exported requests, into the store or a recordings file.
 
 Nothing is written unless everything fits: an answer to a request that was not exported, of another
-model than asked, or different from what stands already, refuses the whole import by name.
+model than asked, or different from what stands already, refuses the whole import by name. So the
+answers are read twice, to look and to write, and never held: there can be a hundred thousand.
 """
 
+import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
-
-from pydantic import BaseModel, Field
+from typing import Any, Protocol
 
 from evals.errors import ExchangeError
+from evals.judging.answer_sources import AnswerSource, Given, NotGiven, Unusable
 from evals.judging.exchange import (
     ExportedRequest,
     json_lines,
@@ -24,22 +26,6 @@ from evals.judging.exchange import (
 from evals.judging.message import NotAMessageError, is_pinned_model, parse_message
 from evals.judging.recordings import RecordedLine
 from evals.judging.store import AnswerStore, StoredAnswer, same_message
-
-
-@dataclass(frozen=True)
-class BatchResults:
-    """A Message Batches result file."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
-class AnswerFiles:
-    """A folder of raw answers, ``<custom_id>.<anything>``, UTF-8."""
-
-    folder: Path
-    served_model: str
-    """Who answered: files do not say."""
 
 
 @dataclass(frozen=True)
@@ -62,52 +48,15 @@ class ImportReport:
     """Requests that have only such results."""
 
 
-class _Succeeded(BaseModel):
-    type: Literal["succeeded"]
-    message: dict[str, Any]
-
-
-class _Failed(BaseModel):
-    type: Literal["errored", "expired", "canceled"]
-
-
-class _ResultLine(BaseModel):
-    custom_id: str
-    result: Annotated[_Succeeded | _Failed, Field(discriminator="type")]
-
-
-@dataclass
-class _Answers:
-    where: str
-    messages: dict[str, str] = field(default_factory=dict)
-    """custom_id -> Message as JSON text."""
-    doubled: set[str] = field(default_factory=set)
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    """(custom_id, type)."""
-    problems: list[str] = field(default_factory=list)
-
-    def add(self, custom_id: str, message: str) -> None:
-        if custom_id not in self.messages:
-            self.messages[custom_id] = message
-        elif same_message(self.messages[custom_id], message):
-            self.doubled.add(custom_id)
-        else:
-            self.problems.append(f"{custom_id} answered twice, differently")
-
-
 def import_answers(
-    requests_dir: Path,
-    answers: BatchResults | AnswerFiles,
-    into: Path,
-    *,
-    replace: bool = False,
+    requests_dir: Path, source: AnswerSource, into: Path, *, replace: bool = False
 ) -> ImportReport:
     """Take in the answers to an export.
 
     Args:
         requests_dir: the export.
-        answers: a Batches result file, whose messages are kept as they are, or raw answer files,
-            whose text becomes a Message with stop reason and usage null, for nobody noted them.
+        source: Batches results, whose messages are kept as they are, or raw answer files, whose
+            text becomes a Message with stop reason and usage null, for nobody noted them.
         into: a recordings file where it ends in ``.jsonl``, else an answer store.
         replace: overwrite a different answer that stands in ``into``.
 
@@ -116,137 +65,141 @@ def import_answers(
         StoreError: the target cannot be read or written.
     """
     requests = read_requests(requests_dir)
-    found = _read_results(answers) if isinstance(answers, BatchResults) else _read_files(answers)
-    stored = _matched(requests, found)
     target = _RecordingsFile(into) if into.suffix == ".jsonl" else _Store(into)
     try:
-        standing = {each.request_hash: target.message_of(each.request_hash) for each in stored}
-        different = [
-            each.request_hash
-            for each in stored
-            if (old := standing[each.request_hash]) is not None
-            and not same_message(old, each.message)
-        ]
+        found = _surveyed(source, requests, target)
+        refuse(
+            source.where,
+            found.problems,
+            "one answer of the model asked to each exported request",
+            "Nothing was imported. Mend or remove what is named.",
+        )
         if not replace:
             refuse(
                 str(into),
-                [f"another answer to {key}" for key in different],
+                [f"another answer to {key}" for key in found.different],
                 "no answer yet, or the same one",
                 "Use --replace to overwrite, or import into another file.",
             )
-        changed = set(different)
-        new = [
-            each
-            for each in stored
-            if standing[each.request_hash] is None or each.request_hash in changed
-        ]
-        target.write(new, replace=replace)
+        target.write(_read_again(source, requests, found), replace=replace)
     finally:
         target.close()
-    failed_ids = {custom_id for custom_id, _ in found.failed} - found.messages.keys()
+    failed_ids = found.failed_ids - found.first.keys()
     return ImportReport(
         requested=len(requests),
-        written=len(new),
-        already_there=len(stored) - len(new),
+        written=len(found.to_write),
+        already_there=len(found.first) - len(found.to_write),
         doubled=tuple(sorted(found.doubled)),
-        missing=tuple(sorted(requests.keys() - found.messages.keys() - failed_ids)),
-        failed=dict(Counter(kind for _, kind in found.failed)),
+        missing=tuple(sorted(requests.keys() - found.first.keys() - failed_ids)),
+        failed=dict(found.failed),
         failed_ids=tuple(sorted(failed_ids)),
     )
 
 
-def _read_results(source: BatchResults) -> _Answers:
-    found = _Answers(str(source.path))
-    for _, line in read_lines(source.path, _ResultLine):
-        if isinstance(line.result, _Succeeded):
-            found.add(line.custom_id, json.dumps(line.result.message, ensure_ascii=False))
+@dataclass
+class _Survey:
+    """What a first reading found."""
+
+    first: dict[str, bytes] = field(default_factory=dict)
+    """custom_id -> digest of its first answer."""
+    doubled: set[str] = field(default_factory=set)
+    failed: Counter[str] = field(default_factory=Counter)
+    failed_ids: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    """Those that the target has another answer to."""
+    to_write: set[str] = field(default_factory=set)
+
+
+def _surveyed(
+    source: AnswerSource, requests: Mapping[str, ExportedRequest], target: "_Target"
+) -> _Survey:
+    found = _Survey()
+    strangers: set[str] = set()
+    for item in source.items():
+        if isinstance(item, Unusable):
+            found.problems.append(item.what)
+        elif item.custom_id not in requests:
+            strangers.add(item.custom_id)
+        elif isinstance(item, NotGiven):
+            found.failed[item.kind] += 1
+            found.failed_ids.add(item.custom_id)
+        elif item.custom_id in found.first:
+            if found.first[item.custom_id] == _digest(item.message):
+                found.doubled.add(item.custom_id)
+            else:
+                found.problems.append(f"{item.custom_id} answered twice, differently")
         else:
-            found.failed.append((line.custom_id, line.result.type))
+            found.first[item.custom_id] = _digest(item.message)
+            _look_at(item, requests[item.custom_id], target, found)
+    found.problems += [f"{key}, which is no exported request" for key in strangers]
     return found
 
 
-def _read_files(source: AnswerFiles) -> _Answers:
-    found = _Answers(str(source.folder))
+def _look_at(item: Given, request: ExportedRequest, target: "_Target", found: _Survey) -> None:
     try:
-        for path in sorted(source.folder.iterdir()):
-            if not path.name.startswith("."):
-                _read_file(path, source.served_model, found)
-    except OSError as error:
-        raise ExchangeError(
-            str(source.folder), str(error), "a readable folder of answers", "Check the path."
-        ) from error
-    return found
-
-
-def _read_file(path: Path, served_model: str, found: _Answers) -> None:
-    custom_id = path.name.partition(".")[0]
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        found.problems.append(f"{path.name}, not UTF-8 at byte {error.start}")
+        served = parse_message(item.message).model
+    except NotAMessageError as error:
+        found.problems.append(f"{item.custom_id}, whose message is none ({error})")
         return
-    if not text.strip():
-        found.problems.append(f"{path.name}, empty: delete it, and it counts as missing")
+    if not is_pinned_model(request.model, served):
+        found.problems.append(
+            f"{item.custom_id}, answered by {served!r} and not by {request.model!r}"
+        )
+    standing = target.message_of(item.custom_id)
+    if standing is not None and same_message(standing, item.message):
         return
-    message = {
-        "id": None,
-        "type": "message",
-        "role": "assistant",
-        "model": served_model,
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": None,
-    }
-    found.add(custom_id, json.dumps(message, ensure_ascii=False))
+    found.to_write.add(item.custom_id)
+    if standing is not None:
+        found.different.append(item.custom_id)
 
 
-def _matched(requests: dict[str, ExportedRequest], found: _Answers) -> list[StoredAnswer]:
-    problems = [*found.problems]
-    strangers = {*found.messages, *(custom_id for custom_id, _ in found.failed)} - requests.keys()
-    problems += [f"{key}, which is no exported request" for key in strangers]
-    stored = []
-    for key, text in found.messages.items():
-        if key in strangers:
-            continue
-        try:
-            served = parse_message(text).model
-        except NotAMessageError as error:
-            problems.append(f"{key}, whose message is none ({error})")
-            continue
-        if not is_pinned_model(requests[key].model, served):
-            problems.append(f"{key}, answered by {served!r} and not by {requests[key].model!r}")
-        stored.append(StoredAnswer(key, text, requests[key].model, served, None))
-    refuse(
-        found.where,
-        problems,
-        "one answer of the model asked to each exported request",
-        "Nothing was imported. Mend or remove what is named.",
-    )
-    return stored
+def _read_again(
+    source: AnswerSource, requests: Mapping[str, ExportedRequest], found: _Survey
+) -> Iterator[StoredAnswer]:
+    left = set(found.to_write)
+    for item in source.items():
+        if isinstance(item, Given) and item.custom_id in left:
+            left.remove(item.custom_id)
+            if _digest(item.message) != found.first[item.custom_id]:
+                refuse(source.where, [f"{item.custom_id} changed"], "files at rest", "Try again.")
+            served = parse_message(item.message).model
+            model = requests[item.custom_id].model
+            yield StoredAnswer(item.custom_id, item.message, model, served, None)
+
+
+def _digest(message: str) -> bytes:
+    """Return the same for texts that say the same."""
+    canonical = json.dumps(json.loads(message), sort_keys=True)
+    return hashlib.sha256(canonical.encode()).digest()
 
 
 class _Target(Protocol):
     def message_of(self, request_hash: str) -> str | None: ...
 
-    def write(self, answers: list[StoredAnswer], *, replace: bool) -> None: ...
+    def write(self, answers: Iterable[StoredAnswer], *, replace: bool) -> None: ...
 
     def close(self) -> None: ...
 
 
 class _Store(_Target):
     def __init__(self, path: Path) -> None:
-        self._store = AnswerStore(path)
+        self._path = path
+        # An import that is refused must not make an empty one.
+        self._store = AnswerStore(path) if path.exists() else None
 
     def message_of(self, request_hash: str) -> str | None:
-        stored = self._store.get(request_hash)
+        stored = None if self._store is None else self._store.get(request_hash)
         return None if stored is None else stored.message
 
-    def write(self, answers: list[StoredAnswer], *, replace: bool) -> None:
+    def write(self, answers: Iterable[StoredAnswer], *, replace: bool) -> None:
+        if self._store is None:
+            self._store = AnswerStore(self._path)
         self._store.put_all(answers, replace=replace)
 
     def close(self) -> None:
-        self._store.close()
+        if self._store is not None:
+            self._store.close()
 
 
 class _RecordingsFile(_Target):
@@ -263,11 +216,12 @@ class _RecordingsFile(_Target):
         message = self._messages.get(request_hash)
         return None if message is None else json.dumps(message, ensure_ascii=False)
 
-    def write(self, answers: list[StoredAnswer], *, replace: bool) -> None:
+    def write(self, answers: Iterable[StoredAnswer], *, replace: bool) -> None:
         del replace  # what is written here was read when this object was made
-        if not answers:
+        new = {each.request_hash: json.loads(each.message) for each in answers}
+        if not new:
             return
-        self._messages |= {each.request_hash: json.loads(each.message) for each in answers}
+        self._messages |= new
         lines = (
             {"custom_id": key, "result": {"type": "succeeded", "message": self._messages[key]}}
             for key in sorted(self._messages)

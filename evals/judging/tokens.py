@@ -25,6 +25,7 @@ class TokenTotals(Record):
 
 
 _SOURCES: tuple[AnswerSource, ...] = ("live", "batch", "store", "recording")
+_BOUGHT: frozenset[AnswerSource] = frozenset({"live", "batch"})
 
 
 def token_totals(rows: Iterable[Row]) -> TokenTotals:
@@ -43,8 +44,8 @@ def token_totals(rows: Iterable[Row]) -> TokenTotals:
         cache_read_tokens=_stated(call.cache_read_tokens for call in calls),
         cache_write_tokens=_stated(call.cache_write_tokens for call in calls),
         output_tokens=_stated(call.output_tokens for call in calls),
-        live_input_tokens=_stated(call.input_tokens for call in calls if call.source == "live"),
-        live_output_tokens=_stated(call.output_tokens for call in calls if call.source == "live"),
+        live_input_tokens=_stated(call.input_tokens for call in calls if call.source in _BOUGHT),
+        live_output_tokens=_stated(call.output_tokens for call in calls if call.source in _BOUGHT),
         calls_without_usage=sum(1 for call in calls if call.input_tokens is None),
     )
 

@@ -11,6 +11,7 @@ import pytest
 from evals.errors import EvalError
 from evals.judging.judged import Judged
 from evals.plugin import collector
+from evals.plugin.batch_lines import batch_lines
 from evals.plugin.catalog import Catalog
 from evals.plugin.html import HtmlPage
 from evals.plugin.items import may_judge
@@ -32,7 +33,7 @@ class Controller:
         self._config = config
         self._interrupted = False
         self._failures = 0
-        self._untold: EvalError | None = None
+        self._woken = False
         run.on_undelivered = self._wake_up
 
     @property
@@ -59,9 +60,11 @@ class Controller:
         try:
             return self.run.row(node_id).judged
         except EvalError as error:
-            if error.stops_run:
-                session.shouldfail = f"the run was stopped: {type(error).__name__}"
-            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+            met = error
+        # Out here, so that it carries no context: pytest would print that beside it, as a second.
+        if met.stops_run:
+            session.shouldfail = f"the run was stopped: {type(met).__name__}"
+        pytest.fail(f"{type(met).__name__}: {met}", pytrace=False)
 
     def pytest_report_header(self) -> list[str]:
         """Say who judges, and whether that judge is calibrated."""
@@ -144,11 +147,10 @@ class Controller:
         try:
             self.run.finish(interrupted=interrupted)
         except EvalError as error:
-            self._untold = self._untold or error
-            HtmlPage.withdraw(self._config)  # it would meet the same full disk, with a traceback
-            if session.exitstatus == pytest.ExitCode.OK:
-                session.exitstatus = EXIT_HARD
+            self.run.untold = self.run.untold or error
         yield
+        if self.run.untold is not None and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = EXIT_HARD
         if self.run.started:
             code = int(session.exitstatus)
             if not self._interrupted and (self.run.stopped_by is not None or self._is_at_maxfail):
@@ -171,9 +173,10 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print what stopped the run and no test could say, and the figures of the run."""
-        if self._untold is not None:
-            terminalreporter.section("the run was stopped", sep="-", red=True)
-            text = f"{type(self._untold).__name__}: {self._untold}"
+        untold = self.run.untold
+        if untold is not None:
+            terminalreporter.section("the run did not come to its end", sep="-", red=True)
+            text = f"{type(untold).__name__}: {untold}"
             terminalreporter.write_line(textwrap.fill(text, 80, break_long_words=False))
         if self.run.info is None or self.run.summary is None:
             return
@@ -184,6 +187,10 @@ class Controller:
         for reason, detail in self.run.first_gaps().items():
             terminalreporter.section(f"first {reason}", sep="-")
             terminalreporter.write_line(textwrap.fill(for_terminal(detail, 600), 80))
+        told = batch_lines(None if self.run.counts is None else self.run.counts.round)
+        if told:
+            terminalreporter.section("batches", sep="-")
+            terminalreporter.write_line("\n".join(textwrap.fill(line, 80) for line in told))
 
     def _start_if_asked(self, session: pytest.Session) -> None:
         keeps_on = session.config.option.continue_on_collection_errors
@@ -214,18 +221,19 @@ class Controller:
 
     def _halt(self, error: EvalError) -> NoReturn:
         """End the session from within a hook."""
-        self._untold = self._untold or error
+        self.run.untold = self.run.untold or error
         self.run.stopped_by = self.run.stopped_by or error
         pytest.exit(f"the run was stopped: {type(error).__name__}", returncode=EXIT_HARD)
 
     def _wake_up(self, error: EvalError) -> None:
         """End the session from the pool's thread, where the main one waits for xdist's workers."""
-        self._untold = error
+        self.run.untold, self._woken = error, True
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
     def _terminated(self, *_: object) -> None:
-        if self._untold is not None:
-            self._halt(self._untold)
+        woken, self._woken = self._woken, False
+        if woken and self.run.untold is not None:
+            self._halt(self.run.untold)
         signal.raise_signal(signal.SIGINT)
 
     def _show_plan(self, node_ids: Sequence[str]) -> NoReturn:

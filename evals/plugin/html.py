@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
-from evals.errors import ConfigError
+from evals.errors import ConfigError, RunError
 from evals.files import OWNER_ONLY
 from evals.plugin.html_rows import HeldRows, QuietPage
 from evals.plugin.run import EvalRun
@@ -69,7 +69,7 @@ class HtmlPage:
         if isinstance(plugin, BaseReport) and not self._config.getini("generate_report_on_test"):
             self._held = HeldRows(plugin, self._run.rows)
             manager.unregister(plugin)
-            manager.register(QuietPage(plugin))
+            manager.register(QuietPage(plugin, self._tell_unwritable))
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Name the page, and give every recorded outcome its own filter."""
@@ -121,6 +121,16 @@ class HtmlPage:
         if self._run.info is not None and self._run.summary is not None:
             page = headline_html(self._run.info, self._run.summary)
             prefix.append(self._with_links(page))
+
+    def _tell_unwritable(self, error: OSError) -> None:
+        path = Path(self._config.option.htmlpath)
+        path.unlink(missing_ok=True)  # half a page would pass for a whole one
+        self._run.untold = self._run.untold or RunError(
+            for_terminal(str(path)),
+            for_terminal(str(error)),
+            "a place that can be written",
+            "Free space, and run again: what is answered is kept. Or choose another place.",
+        )
 
     def _with_links(self, html: str) -> str:
         """Lead links into the run's folder where --html put the page elsewhere."""

@@ -5,7 +5,7 @@ no HTML, no JSON, no place in pytest-html's memory. The reports themselves are k
 terminal reporter anyway.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -21,11 +21,35 @@ _EVALUATED = [("setup", "passed"), ("call", "passed"), ("teardown", "passed")]
 class QuietPage:
     """Stands for pytest-html's page among the plugins: every hook of it but that of a test."""
 
-    def __init__(self, page: BaseReport) -> None:
-        """Take over the hooks of ``page``."""
+    def __init__(self, page: BaseReport, on_unwritable: Callable[[OSError], None]) -> None:
+        """Take over the hooks of ``page``.
+
+        Args:
+            page: pytest-html's.
+            on_unwritable: told why the page could not be written.
+        """
+        self._page = page
+        self._on_unwritable = on_unwritable
+        self._is_written = False
         for name in dir(page):
-            if name.startswith("pytest_") and name != _HELD_BACK:
+            if name.startswith("pytest_") and name not in {_HELD_BACK, *vars(QuietPage)}:
                 setattr(self, name, getattr(page, name))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the page; a full disk is no reason to leave the user without the summary."""
+        try:
+            self._page.pytest_sessionfinish(session)
+        except OSError as error:
+            self._on_unwritable(error)
+        else:
+            self._is_written = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the page is."""
+        if self._is_written:
+            self._page.pytest_terminal_summary(terminalreporter)
 
 
 class HeldRows:
@@ -74,9 +98,9 @@ class HeldRows:
     def _is_evaluated(self, node_id: str) -> bool:
         """Whether a test passed, plainly, so that it counts as one passed test and no more."""
         reports = self._by_test[node_id]
-        return [(one.when, one.outcome) for one in reports] == _EVALUATED and not any(
-            hasattr(one, "wasxfail") for one in reports
-        )
+        # Where a worker of xdist died in it, a phase may be there twice.
+        phases = list(dict.fromkeys((one.when, one.outcome) for one in reports))
+        return phases == _EVALUATED and not any(hasattr(one, "wasxfail") for one in reports)
 
     def _tell(self, node_id: str) -> None:
         for report in self._by_test[node_id]:

@@ -50,7 +50,6 @@ async def _walked(
     try:
         for case in cases:
             await planner.walk(case, context)
-            engine.missing.clear()  # counted; the texts of a large run would fill the memory
     finally:
         await engine.aclose()
     return planner.plan()

@@ -1,13 +1,11 @@
 """Before the first test of a recorded run: do the recordings reach?"""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from evals.config import RunConfig
 from evals.judging.case import Row
-from evals.judging.exchange import export_requests
 from evals.judging.gaps import gaps_of
-from evals.judging.request import JudgeRequest
+from evals.judging.missing import MissingAnswers
 from evals.records import Unjudged
 
 
@@ -21,29 +19,29 @@ class StopRunError(Exception):
 
 
 def stop_without_answers(
-    config: RunConfig, missing: Mapping[str, JudgeRequest], rows: Mapping[str, Row | None]
+    config: RunConfig, missing: MissingAnswers, rows: Mapping[str, Row | None]
 ) -> None:
     """Stop a recorded run whose recordings do not reach (design section 5).
 
     Args:
         config: the run's.
-        missing: requests without an answer, by hash.
+        missing: requests without an answer, and where they were written.
         rows: what each selected item came to with the answers that there are; None for an error.
 
     Raises:
         StopRunError: answers are missing, beyond what --allow-unjudged allows; or they were asked
             for and are written out.
     """
-    if not missing:
+    if not missing.requests:
         return
-    counts = Counter(request.purpose for request in missing.values())
-    listed = ", ".join(f"{count} {purpose}" for purpose, count in sorted(counts.items()))
-    if config.export_dir is not None:
-        report = export_requests(missing.values(), config.export_dir, as_text=True)
+    counts = sorted(missing.by_purpose.items())
+    listed = ", ".join(f"{count} {purpose}" for purpose, count in counts)
+    if missing.exported is not None:
+        folder = missing.exported.folder
         text = (
-            f"Exported {len(missing)} requests ({listed}) to {report.folder}. Nothing was judged."
+            f"Exported {missing.requests} requests ({listed}) to {folder}. Nothing was judged."
             " Have them answered, then import the answers: python -m evals.judging import"
-            f" --requests {report.folder} --results FILE. Another round may follow: pass 2 needs"
+            f" --requests {folder} --results FILE. Another round may follow: pass 2 needs"
             " pass 1, matching needs gold."
         )
         raise StopRunError(0, text)
@@ -52,10 +50,10 @@ def stop_without_answers(
     if config.allow_unjudged > 0 and share is not None and share <= config.allow_unjudged:
         return
     text = (
-        f"Recorded mode has no answer to {len(missing)} requests ({listed}) of {len(rows)} selected"
-        f" cases, judge {config.judge_model!r}; later rounds may need more (pass 2 needs pass 1)."
-        " Nothing was judged. To judge them, set ANTHROPIC_API_KEY; or write the requests out with"
-        " --export-requests DIR, have them answered, and import the answers with"
+        f"Recorded mode has no answer to {missing.requests} requests ({listed}) of {len(rows)}"
+        f" selected cases, judge {config.judge_model!r}; later rounds may need more (pass 2 needs"
+        " pass 1). Nothing was judged. To judge them, set ANTHROPIC_API_KEY; or write the requests"
+        " out with --export-requests DIR, have them answered, and import the answers with"
         " python -m evals.judging import."
     )
     raise StopRunError(4, text)

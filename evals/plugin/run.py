@@ -62,6 +62,8 @@ class EvalRun:
         self.judged = 0
         """Cases that the judge is done with, well or badly; grows on the listener's thread."""
         self.stopped_by: EvalError | None = None
+        self.untold: EvalError | None = None
+        """What kept the run from its end, or its pages from being written, and no test can say."""
         self.on_undelivered: Callable[[EvalError], None] = lambda _: None
         """Told, on the listener's thread, that xdist's workers will hear nothing more."""
         self.info: RunInfo | None = None
@@ -114,8 +116,7 @@ class EvalRun:
         if self.config.judge_mode == "recorded":
             self._judge.submit(self._selected)
             self._judge.wait_all()
-            missing = {request.request_hash: request for request in self._judge.missing()}
-            stop_without_answers(self.config, missing, self._rows_so_far())
+            stop_without_answers(self.config, self._judge.missing(), self._rows_so_far())
             self._open_record()
         else:
             self._open_record()  # before the first call: an unwritable folder must cost nothing
@@ -257,7 +258,8 @@ class EvalRun:
                 self._deliveries.put_result(self.config.run_id, node_id, result_text(row))
             except StoreError as error:
                 self.stopped_by = self.stopped_by or error
-                self.on_undelivered(self.stopped_by)
+                if self.untold is None:
+                    self.on_undelivered(self.stopped_by)
                 raise
 
     def _recorded_rows(self) -> list[Row]:

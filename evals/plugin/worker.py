@@ -65,6 +65,7 @@ class Worker:
             result = Failed(f"{type(error).__name__}: {error}", stops_run=True)
         if isinstance(result, Judged):
             return result
+        # Out here, so that it carries no context: pytest would print that beside it, as a second.
         if result.stops_run:
             session.shouldfail = "the run was stopped"
         pytest.fail(result.text, pytrace=False)

@@ -6,6 +6,7 @@ leaves items without a report: those end as their rows say, reported from here, 
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import pytest
@@ -40,7 +41,8 @@ class Workers:
         """Selected items; None until the first worker has told them."""
         self._deaths: list[str] = []
         self._crashes: dict[str, Any] = {}
-        """Item -> the worker that died in it."""
+        """Item -> the first worker that died in it."""
+        self._silenced: pytest.TestReport | None = None
         self._seen: dict[str, pytest.TestReport] = {}
         """Item -> its last report, until the one of its teardown."""
         self._ended: set[str] = set()
@@ -76,6 +78,15 @@ class Workers:
             case_ids=run.catalog.case_ids,
         )
         node.workerinput[WORKER_INPUT] = told.as_plain()
+        # xdist may have items for a worker that has died and that it has not missed yet, and ends
+        # the whole session for it. It hears of the death next, and gives the items to another.
+        send = node.sendcommand
+
+        def send_to_the_living(name: str, **content: object) -> None:
+            with suppress(OSError):
+                send(name, **content)
+
+        node.sendcommand = send_to_the_living
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -93,20 +104,35 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Let the item go on, as if its setup had passed: how it ends is said by ``end_items``."""
+        """Take the death for no outcome: ``end_items`` says, or another worker, how it ends."""
         if self._run.catalog.case(crashitem) is not None:
-            self._crashes[crashitem] = report.node
-            report.when = "setup"
-            report.outcome = "passed"
-            report.longrepr = None
+            self._crashes.setdefault(crashitem, report.node)
+            self._silence(report)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember how far an item has come."""
-        if report.when == "teardown":
-            self._ended.add(report.nodeid)
-            self._seen.pop(report.nodeid, None)
-        elif report.nodeid not in self._crashes:
-            self._seen[report.nodeid] = report
+        """Remember how far an item has come, and let none come to a second outcome."""
+        item = report.nodeid
+        if report is self._silenced:
+            return
+        if item in self._crashes and self._is_said(report):
+            # --dist loadscope and its like give the item to another worker.
+            self._silence(report)
+        elif report.when == "teardown":
+            self._join(report)
+            self._ended.add(item)
+            self._seen.pop(item, None)
+        else:
+            self._join(report)
+            self._seen[item] = report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Drop the cases without a name that JUnit's report made of silenced reports."""
+        for plugin in self._config.pluginmanager.get_plugins() if self._crashes else ():
+            cases = getattr(plugin, "node_reporters_ordered", None)
+            if cases is not None:
+                cases[:] = [case for case in cases if getattr(case, "attrs", None) != {}]
 
     def end_items(self) -> None:
         """Report the items that dead workers left, once no worker is there any more.
@@ -136,12 +162,30 @@ class Workers:
             terminalreporter.section("workers that died", sep="-", yellow=True)
             where = [f"{self._crashes[item].gateway.id} in {item}" for item in self._crashes]
             text = (
-                f"{', '.join(self._deaths)}. What the judge found stands: an item that a worker"
-                " left ended as its row says."
+                f"{', '.join(self._deaths)}. No answer is lost with them: an item that a worker"
+                " left ends as its row says, unless the run was stopped first."
             )
             terminalreporter.write_line(textwrap.fill(text, 80))
             for line in where:
                 terminalreporter.write_line(line)
+
+    def _is_said(self, report: pytest.TestReport) -> bool:
+        seen = self._seen.get(report.nodeid)
+        has_outcome = seen is not None and (seen.when == "call" or not seen.passed)
+        return report.nodeid in self._ended or (has_outcome and report.when != "teardown")
+
+    def _silence(self, report: pytest.TestReport) -> None:
+        """Make it a report that says nothing: of a setup that passed."""
+        self._silenced = report
+        report.when = "setup"
+        report.outcome = "passed"
+        report.longrepr = None
+        self._join(report)
+
+    def _join(self, report: pytest.TestReport) -> None:
+        """Reporters tell items apart by their worker, too: keep one item together."""
+        if report.nodeid in self._crashes:
+            report.__dict__["node"] = self._crashes[report.nodeid]
 
     def _reports(self, node_id: str) -> Iterator[pytest.TestReport]:
         seen = self._seen.get(node_id)
@@ -168,7 +212,7 @@ class Workers:
 
     def _report(self, node_id: str, when: Phase, failure: str = "") -> pytest.TestReport:
         path, _, name = node_id.partition("::")
-        report = pytest.TestReport(
+        return pytest.TestReport(
             nodeid=node_id,
             location=(path, None, name),
             keywords={},
@@ -176,7 +220,3 @@ class Workers:
             longrepr=failure or None,
             when=when,
         )
-        if node_id in self._crashes:
-            # Reporters tell items apart by their worker, too.
-            report.__dict__["node"] = self._crashes[node_id]
-        return report

@@ -12,6 +12,8 @@ from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.runs import Evaluations, Finished
 
 PREMISE = "evals/premise"
+CALLS = 126
+"""6 windows with 10 conclusions: two passes a conclusion, minimality once a window."""
 _PATIENCE_S = 120
 _TOTALS = ("calls", "calls_by_purpose", "input_tokens", "cache_read_tokens", "output_tokens")
 

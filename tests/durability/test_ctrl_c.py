@@ -1,15 +1,16 @@
 """Ctrl-C and SIGTERM: the run ends soon, its record says it is incomplete, nothing is left."""
 
-import json
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from subprocess import Popen
 
 import pytest
 
 from evals.runs.load import load_run
 from tests.durability.endings import (
+    CALLS,
     PREMISE,
     assert_nothing_left,
     figures,
@@ -19,9 +20,8 @@ from tests.durability.endings import (
     wait_until,
 )
 from tests.messages_api.fixtures import MessagesApi
-from tests.plugin.runs import Evaluations, MakeTrace
+from tests.plugin.runs import Evaluations, Finished
 
-CALLS = 126
 SLOW_S = 60.0
 """Latency of the calls that are in flight when the signal comes: far longer than the run may take
 to end, so that a run that waits for them is found out."""
@@ -47,10 +47,10 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     number: int,
     workers: tuple[str, ...],
     evaluations: Evaluations,
-    make_trace: MakeTrace,
+    trace: Path,
+    undisturbed: Finished,
     messages_api: MessagesApi,
 ) -> None:
-    trace = make_trace(6, 10)
     limit = ("--max-in-flight", "8")
     messages_api.reset(latency_s=0.05)
     process, run_dir = evaluations.start(
@@ -61,16 +61,16 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     wait_until(process, lambda: bool(messages_api.counts()["in_flight"] == 8))
 
     send(process, number)
-    output, _ = process.communicate(timeout=ENDED_WITHIN_S)
+    signalled = evaluations.end(process, run_dir, ENDED_WITHIN_S)
     assert_nothing_left(process)
 
-    assert process.returncode == 2, output
+    output = signalled.output
+    assert signalled.code == 2, output
     assert "Traceback" not in output
     assert "INTERNALERROR" not in output
     assert "incomplete" in output.lower()
-    info = json.loads((run_dir / "run.json").read_text(encoding="utf-8"))
-    assert info["complete"] is False
-    assert info["ended_at"] is not None
+    assert signalled.info["complete"] is False
+    assert signalled.info["ended_at"] is not None
     assert "incomplete" in (run_dir / "report.html").read_text(encoding="utf-8").lower()
     ended = load_run(run_dir)
     assert 0 < len(ended.rows) < 60
@@ -83,7 +83,4 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     assert messages_api.counts()["posts"] == CALLS - len(kept)
     before = {row.case_id: row.model_dump(mode="json")["verdict"] for row in ended.conclusions}
     assert verdicts(run) | before == verdicts(run)
-
-    undisturbed = Evaluations(evaluations.folder / "undisturbed")
-    undisturbed.folder.mkdir()
-    assert figures(run) == figures(resume(undisturbed, trace, messages_api))
+    assert figures(run) == figures(undisturbed)

@@ -10,6 +10,7 @@ import pytest
 
 from evals.runs.load import load_run
 from tests.durability.endings import (
+    CALLS,
     PREMISE,
     assert_nothing_left,
     figures,
@@ -21,30 +22,12 @@ from tests.durability.endings import (
     wait_until_idle,
 )
 from tests.messages_api.fixtures import MessagesApi
-from tests.plugin.runs import Evaluations, Finished, write_trace
+from tests.plugin.runs import Evaluations, Finished
 
-CALLS = 126
-"""6 windows with 10 conclusions: two passes a conclusion, minimality once a window."""
 IN_FLIGHT = 8
 LATENCY_S = 0.05
 POINTS = sorted(random.Random(20260604).sample(range(1, CALLS + 1), 20))
 """A point: the server has seen so many calls begin."""
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_trace(tmp_path_factory.mktemp("killed") / "trace.jsonl", 6, 10)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(
-    trace: Path, tmp_path_factory: pytest.TempPathFactory, messages_api_process: MessagesApi
-) -> Finished:
-    messages_api_process.reset()
-    evaluations = Evaluations(tmp_path_factory.mktemp("undisturbed"))
-    run = resume(evaluations, trace, messages_api_process)
-    assert len(messages_api_process.counts()["answered"]) == CALLS
-    return run
 
 
 def kill_and_resume(

@@ -1,10 +1,13 @@
-"""Two runs at once on one store."""
+"""Two runs at once on one store: both end right, and do not pay for the same work all along.
 
-from contextlib import closing
+Nothing keeps two runs from asking the same question at the same moment: the first answer stands,
+the second is paid for in vain. But a run that finds this out goes its own way through the items, so
+that it stays at what is in flight at the start and at what they come upon together by chance. Of
+630 calls with 8 in flight 40 to 75 were made twice, and about 570 without it.
+"""
 
 import pytest
 
-from evals.judging.store import AnswerStore
 from tests.durability.endings import PREMISE, figures, repeated, stored, verdicts, wait_until
 from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.runs import Evaluations, MakeTrace
@@ -22,7 +25,6 @@ def test_two_runs_at_once_both_end_right_and_share_their_answers(
     evaluations: Evaluations,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
-    record_property: object,
 ) -> None:
     trace = str(make_trace(30, 10))
     options = (PREMISE, "--traces", trace, "--max-in-flight", str(IN_FLIGHT), *workers)
@@ -36,7 +38,7 @@ def test_two_runs_at_once_both_end_right_and_share_their_answers(
     assert len(stored(evaluations.store)) == CALLS
     assert len(messages_api.counts()["answered"]) == CALLS
     assert all(run.info["calls_sent"] > 0 for run in runs), "they did not run side by side"
-    print("REPEATED", workers, head_start, repeated(messages_api), [r.info["calls_sent"] for r in runs])
+    assert repeated(messages_api) <= CALLS // 3
 
     alone = Evaluations(evaluations.folder / "alone")
     alone.folder.mkdir()

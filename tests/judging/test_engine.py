@@ -131,14 +131,15 @@ def test_the_store_is_read_before_the_recordings_and_both_before_a_call(tmp_path
     assert good(Bench(tmp_path, ANSWER).ask(REQUEST)[0]).text == "stored"
 
 
-def test_recorded_mode_names_what_is_missing_and_remembers_it_in_order(tmp_path: Path) -> None:
+def test_recorded_mode_names_what_is_missing_and_counts_it_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     first, second = request_for("b"), request_for("a")
     errors = bench.ask(first, second, first)
     assert all(isinstance(each, NotRecordedError) for each in errors)
     assert first.request_hash in str(errors[0])
     assert "ANTHROPIC_API_KEY" in str(errors[0])
-    assert list(bench.engine.missing.values()) == [first, second]
+    lacking = bench.engine.missing.finish()
+    assert (lacking.requests, lacking.exported) == (2, None)
 
 
 def test_what_a_call_failed_with_is_never_stored(tmp_path: Path) -> None:

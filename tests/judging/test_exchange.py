@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from evals.errors import ExchangeError, StoreError
-from evals.judging.exchange import ANSWER_LINE, export_requests, read_requests
-from evals.judging.imports import AnswerFiles, BatchResults, ImportReport, import_answers
+from evals.judging.answer_sources import AnswerFiles, BatchResults
+from evals.judging.exchange import read_requests
+from evals.judging.export import ANSWER_LINE, Export, export_requests
+from evals.judging.imports import ImportReport, import_answers
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest, request_hash_of
 from evals.judging.store import AnswerStore
@@ -51,7 +53,7 @@ class Exchange:
 
     def results(self, *values: dict[str, Any], into: Path, **more: Any) -> ImportReport:
         path = write_lines(self.folder / "results.jsonl", values)
-        return import_answers(self.requests, BatchResults(path), into, **more)
+        return import_answers(self.requests, BatchResults((path,)), into, **more)
 
     def files(self, files: dict[str, bytes], model: str = MODEL) -> ImportReport:
         folder = self.folder / "answers"
@@ -327,3 +329,63 @@ def test_a_foreign_file_as_store_is_refused(exchange: Exchange) -> None:
 def test_the_hash_of_a_request_survives_its_journey_as_json() -> None:
     params = json.loads(json.dumps(B.params))
     assert request_hash_of(params, 0) == B.request_hash
+
+
+def test_an_export_is_split_where_it_is_more_than_one_batch(tmp_path: Path) -> None:
+    requests = [request_for(f"conclusion {number}") for number in range(10)]
+    export = Export(tmp_path, as_text=False, max_requests=4)
+    for request in [*requests, requests[0]]:
+        export.add(request)
+    assert export.finish().requests == 10
+    names = sorted(path.name for path in tmp_path.iterdir())
+    files = [f"requests-00{number}.jsonl" for number in (1, 2, 3)]
+    assert names == ["manifest.jsonl", *files]
+    assert [len(lines(tmp_path / name)) for name in files] == [4, 4, 2]
+    assert list(read_requests(tmp_path)) == [each.request_hash for each in requests]
+    # A smaller one in the same place leaves nothing of it.
+    export_requests([A], tmp_path, as_text=False)
+    assert list(read_requests(tmp_path)) == [A.request_hash]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.jsonl", "requests.jsonl"]
+
+
+def test_each_file_of_a_split_export_makes_a_batch_within_the_byte_limit(tmp_path: Path) -> None:
+    most = 3 * len(A.body)
+    export = Export(tmp_path, as_text=False, max_bytes=most)
+    for number in range(10):
+        export.add(request_for(f"conclusion {number}"))
+    export.finish()
+    files = sorted(tmp_path.glob("requests-*.jsonl"))
+    assert len(files) > 3
+    for path in files:
+        batch = {"requests": lines(path)}
+        assert len(json.dumps(batch, separators=(",", ":"))) <= most
+
+
+def test_an_export_that_breaks_off_leaves_the_last_one_whole(tmp_path: Path) -> None:
+    export_requests([A], tmp_path, as_text=False)
+    broken = Export(tmp_path, as_text=False)
+    broken.add(B)
+    assert list(read_requests(tmp_path)) == [A.request_hash]
+    broken.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.jsonl", "requests.jsonl"]
+
+
+def test_what_a_killed_export_left_is_cleared_by_the_next(tmp_path: Path) -> None:
+    killed = Export(tmp_path, as_text=False)
+    killed.add(B)
+    export_requests([A], tmp_path, as_text=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.jsonl", "requests.jsonl"]
+    killed.close()
+
+
+def test_results_of_several_batches_are_taken_in_together(exchange: Exchange) -> None:
+    one = write_lines(exchange.folder / "one.jsonl", [succeeded(A)])
+    other = write_lines(exchange.folder / "other.jsonl", [succeeded(B), failed(C, "expired")])
+    report = import_answers(exchange.requests, BatchResults((one, other)), exchange.store)
+    assert (report.written, report.failed) == (2, {"expired": 1})
+
+
+def test_an_import_that_is_refused_makes_no_store(exchange: Exchange) -> None:
+    with pytest.raises(ExchangeError):
+        exchange.results(succeeded(A, model="other"), into=exchange.store)
+    assert not exchange.store.exists()

@@ -284,7 +284,8 @@ def test_recorded_mode_needs_no_key_and_imports_no_sdk(tmp_path: Path) -> None:
         "from evals.judging.engine import open_engine\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "config = RunConfig.model_construct(judge_mode='recorded', api_key=None,"
-        " limits=NO_LIMITS, store_path=folder / 's.sqlite', recordings_dir=folder)\n"
+        " limits=NO_LIMITS, store_path=folder / 's.sqlite', recordings_dir=folder,"
+        " export_dir=None)\n"
         "open_engine(config)\n"
         "print([name for name in ('anthropic', 'httpx2') if name in sys.modules])"
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from evals.judging.__main__ import main
-from evals.judging.exchange import export_requests
+from evals.judging.export import export_requests
 from evals.judging.store import AnswerStore, StoredAnswer
 from tests.judging.helpers import MODEL, message_for, request_for
 

@@ -1,7 +1,7 @@
 """A pytest plugin that kills xdist workers. ``-p tests.plugin.dying_worker``, and environment:
 
 DYING_WORKERS   ``gw0,gw1``, or ``all``, replacements included
-DYING_AT        collection, waiting, setup, call, teardown
+DYING_AT        collection, waiting, setup, call, teardown, end (before xdist hears that it has)
 DYING_IN        part of the item's id; empty: the first item
 """
 
@@ -35,6 +35,10 @@ class DyingWorker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         self._reach("teardown", item.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._reach("end", nodeid)
 
     def _die_for_want_of_a_row(self) -> None:
         honest = Deliveries.get_result

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,12 +54,17 @@ class Evaluations:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.store = folder / "answers.sqlite"
+        self.reports = folder / "reports"
+        self.before: tuple[str, ...] = ()
+        """What the command is started with, as ``nice`` or ``setpriv``."""
         self._number = 0
+        self._started: list[subprocess.Popen[str]] = []
 
     def command(self, *arguments: str, run_id: str) -> list[str]:
-        own = ["--store", str(self.store), "--reports-dir", str(self.folder / "reports")]
+        own = ["--store", str(self.store), "--reports-dir", str(self.reports)]
         cache = ["-o", f"cache_dir={self.folder / 'cache'}"]
-        return [sys.executable, "-m", "pytest", *own, *cache, "--run-id", run_id, *arguments]
+        pytest_itself = (sys.executable, "-m", "pytest")
+        return [*self.before, *pytest_itself, *own, *cache, "--run-id", run_id, *arguments]
 
     def environment(self, api: MessagesApi | None) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC", "PYTEST"))}
@@ -86,7 +91,8 @@ class Evaluations:
             text=True,
             start_new_session=True,
         )
-        return process, self.folder / "reports" / run_id
+        self._started.append(process)
+        return process, self.reports / run_id
 
     def run(
         self,
@@ -98,19 +104,31 @@ class Evaluations:
         process, run_dir = self.start(*arguments, api=api, cwd=cwd, environment=environment)
         return self.end(process, run_dir)
 
-    def end(self, process: subprocess.Popen[str], run_dir: Path) -> Finished:
+    def end(
+        self, process: subprocess.Popen[str], run_dir: Path, within_s: float = RUN_TIMEOUT_S
+    ) -> Finished:
         try:
-            output, _ = process.communicate(timeout=RUN_TIMEOUT_S)
+            output, _ = process.communicate(timeout=within_s)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-            pytest.fail(f"the run did not end; its output:\n{output}")
+            pytest.fail(f"the run did not end; its output:\n{self._kill(process)}")
         return Finished(process.returncode, output, run_dir)
+
+    def close(self) -> None:
+        """Kill what a failed test has left."""
+        for process in self._started:
+            if process.poll() is None:
+                self._kill(process)
+
+    def _kill(self, process: subprocess.Popen[str]) -> str:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()[0]
 
 
 @pytest.fixture
-def evaluations(tmp_path: Path) -> Evaluations:
-    return Evaluations(tmp_path)
+def evaluations(tmp_path: Path) -> Iterator[Evaluations]:
+    runs = Evaluations(tmp_path)
+    yield runs
+    runs.close()
 
 
 MakeTrace = Callable[..., Path]

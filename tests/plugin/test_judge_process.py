@@ -58,16 +58,18 @@ class WaitForPosts:
         pytest.fail(f"the server never saw {posts} requests")
 
 
+@pytest.mark.parametrize("xdist", [(), ("-n", "2")], ids=["alone", "with-workers"])
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to find the process")
 def test_a_judge_that_is_killed_stops_the_run_with_one_message_and_loses_no_answer(
     evaluations: Evaluations,
     messages_api: MessagesApi,
     make_trace: MakeTrace,
     wait_for_posts: WaitForPosts,
+    xdist: tuple[str, ...],
 ) -> None:
     trace = str(make_trace(6, 10))
     messages_api.reset(latency_s=0.05)
-    arguments = ("evals/premise", "--traces", trace, "--max-in-flight", "4")
+    arguments = ("evals/premise", "--traces", trace, "--max-in-flight", "4", *xdist)
     process, run_dir = evaluations.start(*arguments, api=messages_api)
     wait_for_posts(40)
     judge = judge_of(process.pid)
@@ -100,6 +102,7 @@ def start_of(store: Path, *suites: str) -> Start:
         "max_in_flight": 4,
         "store_path": store,
         "recordings_dir": RECORDINGS_DIR,
+        "export_dir": None,
         "api_key": None,
     }
     settings = JudgeSettings(RECORDED_JUDGE_MODEL, "off")

@@ -1,6 +1,5 @@
 """Live runs against a real local server: every call made once, nothing lost, nothing made up."""
 
-import re
 import signal
 import sqlite3
 import time
@@ -105,20 +104,3 @@ def test_files_are_readable_for_their_owner_alone(
     written = [evaluations.store, *run.run_dir.iterdir()]
     modes = {path.name: oct(path.stat().st_mode & 0o077) for path in written}
     assert set(modes.values()) == {"0o0"}, modes
-
-
-def test_two_processes_come_to_the_same_rows_without_a_call_more(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    trace = str(make_trace(6, 5))
-    spread = evaluations.run(PREMISE, "--traces", trace, "-n", "2", api=messages_api)
-    counts = messages_api.counts()
-    assert spread.code == 0, spread.output
-    assert counts["posts"] == len(counts["answered"]) == 66
-    alone = evaluations.run(PREMISE, "--traces", trace, api=messages_api)
-    by_case = {row["case_id"]: row["verdict"] for row in alone.rows}
-    assert {row["case_id"]: row["verdict"] for row in spread.rows} == by_case
-    assert len(spread.rows) == 30
-    assert spread.summary["premise"]["pass_rate"] == alone.summary["premise"]["pass_rate"]
-    last_words = [re.findall(r"\d+ (?:un)?sound", run.output)[-2:] for run in (spread, alone)]
-    assert sorted(last_words[0]) == sorted(last_words[1])

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from evals.judging.store import AnswerStore
 from tests.messages_api.fixtures import MessagesApi
 from tests.messages_api.messages import message_to
 from tests.plugin.conftest import ROOT, Evaluations, MakeTrace
@@ -65,14 +64,20 @@ def test_all_instruments_run_on_the_sample_without_a_key(evaluations: Evaluation
     assert len(queue) == summary["coverage"]["qa_answerable_wrong_rate"]["hits"] == 1
 
 
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_a_leak_stops_the_run_before_anything_more_is_sent(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi, tmp_path: Path
+    workers: list[str],
+    evaluations: Evaluations,
+    make_trace: MakeTrace,
+    messages_api: MessagesApi,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "leak_plugin.py").write_text(LEAK_PLUGIN, encoding="utf-8")
     messages_api.reset(latency_s=0.05)
     run = evaluations.run(
         PREMISE,
         *("--traces", str(make_trace(20, 5)), "-p", "leak_plugin", "--max-in-flight", "2"),
+        *workers,
         api=messages_api,
     )
     assert run.code == 12, run.output
@@ -345,14 +350,3 @@ def test_a_skipped_item_is_in_no_figure_and_the_run_is_not_complete(
     assert run.code == 1, run.output
     assert len(run.rows) == run.summary["premise"]["conclusions"] == 4
     assert run.info["complete"] is False
-
-
-def test_what_a_killed_run_of_the_same_name_left_is_not_read(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    store = AnswerStore(evaluations.store)
-    store.set_state("run-1", "aborted", "closed")
-    store.close()
-    run = evaluations.run(PREMISE, "--traces", str(make_trace(2, 2)), "-n", "2", api=messages_api)
-    assert run.code == 0, run.output
-    assert len(run.rows) == 4

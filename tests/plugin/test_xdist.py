@@ -6,10 +6,15 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from evals.judging.store import AnswerStore
+from evals.plugin.delivery import WORKER_INPUT, WorkerInput
+from evals.plugin.worker import Worker
+from evals.plugin.workers import Workers
 from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.figures import Figures, figures_of, junit_of
 from tests.plugin.runs import ROOT, Evaluations, Finished, MakeTrace, write_trace
@@ -121,6 +126,9 @@ def test_more_workers_than_items(
         pytest.param("gw0,gw1", "call", "", ["--max-worker-restart=0"], id="with all others"),
         pytest.param("all", "setup", "", ["--max-worker-restart=1"], id="again and again"),
         pytest.param("gw0", "call", "w0001", ["--dist", "loadscope"], id="with its scope"),
+        pytest.param("gw0", "teardown", "w0001", ["--dist", "loadscope"], id="so, and was judged"),
+        pytest.param("gw0", "end", "w0001", ["--dist", "loadscope"], id="so, and had ended"),
+        pytest.param("gw0", "end", "w0001", [], id="between two items"),
     ],
 )
 def test_a_worker_that_dies(
@@ -168,6 +176,20 @@ def test_workers_that_all_die_before_they_have_collected_end_the_run_with_one_me
     assert not run.run_dir.exists()
 
 
+def test_what_is_sent_to_a_worker_that_has_just_died_is_no_error(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    def sendcommand(name: str, **content: object) -> None:
+        raise OSError(f"cannot send {name}, {content} (already closed?)")
+
+    config = SimpleNamespace(run_id="r", store_path=tmp_path / "answers.sqlite")
+    run: Any = SimpleNamespace(config=config, catalog=SimpleNamespace(case_ids={}))
+    node: Any = SimpleNamespace(workerinput={}, sendcommand=sendcommand)
+    Workers(run, request.config, lambda _: None).pytest_configure_node(node)
+    node.sendcommand("runtests", indices=[1, 2])
+    assert node.workerinput[WORKER_INPUT]["run_id"] == "r"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -191,21 +213,13 @@ def test_what_would_report_an_item_twice_or_never_is_a_usage_error(
     assert not run.run_dir.exists()
 
 
-def test_an_xdist_group_is_refused_and_waited_for_by_nobody(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+def test_an_item_that_an_xdist_group_renamed_is_waited_for_by_nobody(
+    request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    (evaluations.folder / "groups.py").write_text(
-        "import pytest\n"
-        "@pytest.hookimpl(tryfirst=True)\n"
-        "def pytest_collection_modifyitems(items):\n"
-        "    for item in items: item.add_marker(pytest.mark.xdist_group('g'))\n",
-        encoding="utf-8",
-    )
-    trace = str(make_trace(1, 2))
-    arguments = ["--traces", trace, "-n", "2", "--dist", "loadgroup", "-p", "groups"]
-    run = evaluations.run(PREMISE, *arguments, api=messages_api)
-    assert run.code == 1, run.output
-    assert "Drop the xdist_group mark" in " ".join(run.output.split())
+    store = str(tmp_path / "answers.sqlite")
+    worker = Worker(WorkerInput(run_id="r", store_path=store, case_ids={}).as_plain())
+    with pytest.raises(pytest.fail.Exception, match="Drop the xdist_group mark"):
+        worker.judged("evals/premise/test_premise.py::test_conclusion[c]@group", request.session)
 
 
 def test_selection_selects_what_is_called(

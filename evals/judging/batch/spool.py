@@ -17,13 +17,38 @@ MAX_REQUESTS = 100_000
 """In one batch, by the API's own limit."""
 MAX_BYTES = 256_000_000
 """Of one batch's body: the API's 256 MB, read the strict way."""
-_OPENING, _CLOSING = b'{"requests":[', b"]}"
+_OPENING, _SEPARATOR, _CLOSING = b'{"requests":[', b",", b"]}"
 _PIECE_BYTES = 1 << 20
 
 
 def request_line(request: JudgeRequest) -> bytes:
     """Return a request as the Batches API takes it: one line of JSON, without a line break."""
     return b'{"custom_id":"%b","params":%b}' % (request.request_hash.encode(), request.body)
+
+
+class Room:
+    """How much one batch has room for."""
+
+    def __init__(self, max_requests: int, max_bytes: int) -> None:
+        """Take the limits of one batch; ``start`` begins it."""
+        self._max_requests = max_requests
+        self._max_bytes = max_bytes
+        self._requests = 0
+        self._length_bytes = 0
+
+    def start(self, line_bytes: int) -> None:
+        """Begin a batch with a request, however long it is: what is too long the server says."""
+        self._requests = 1
+        self._length_bytes = len(_OPENING) + line_bytes + len(_CLOSING)
+
+    def take(self, line_bytes: int) -> bool:
+        """Take a request in, or tell that it needs a batch of its own."""
+        grown = self._length_bytes + len(_SEPARATOR) + line_bytes
+        if self._requests >= self._max_requests or grown > self._max_bytes:
+            return False
+        self._requests += 1
+        self._length_bytes = grown
+        return True
 
 
 class SpooledBatch:
@@ -45,20 +70,13 @@ class SpooledBatch:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  kept open
         self._file.write(_OPENING)
 
-    def has_room_for(self, line: bytes, max_requests: int, max_bytes: int) -> bool:
-        """Tell whether one more request stays within the limits; the first one always does."""
-        if not self.hashes:
-            return True
-        grown = self.length_bytes + 1 + len(line)
-        return len(self.hashes) < max_requests and grown <= max_bytes
-
     def add(self, request_hash: str, line: bytes) -> None:
         """Append a request.
 
         Raises:
             OSError: it cannot be written.
         """
-        separator = b"," if self.hashes else b""
+        separator = _SEPARATOR if self.hashes else b""
         self._file.write(separator + line)
         self.length_bytes += len(separator) + len(line)
         self.hashes.append(request_hash)
@@ -98,8 +116,7 @@ class Spool:
             max_bytes: of one batch's body.
         """
         self._folder = folder
-        self._max_requests = max_requests
-        self._max_bytes = max_bytes
+        self._room = Room(max_requests, max_bytes)
         self._batches: list[SpooledBatch] = []
         self._hashes: set[str] = set()
 
@@ -146,14 +163,11 @@ class Spool:
 
     def _batch_for(self, model: str, line: bytes) -> SpooledBatch:
         last = self._batches[-1] if self._batches else None
-        if (
-            last is None
-            or last.model != model
-            or not last.has_room_for(line, self._max_requests, self._max_bytes)
-        ):
+        if last is None or last.model != model or not self._room.take(len(line)):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             last = SpooledBatch(self._folder, model)
             self._batches.append(last)
+            self._room.start(len(line))
         return last
 
     def _unwritable(self, error: OSError) -> StoreError:

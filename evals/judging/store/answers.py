@@ -88,7 +88,7 @@ class AnswerStore(Deliveries, Batches):
         """Commit many answers in one transaction: all or none.
 
         Args:
-            answers: what to store.
+            answers: what to store; read one by one, without touching this store meanwhile.
             replace: overwrite an answer that is there; otherwise the first stays.
 
         Returns:
@@ -98,7 +98,7 @@ class AnswerStore(Deliveries, Batches):
             StoreError: they cannot be written.
         """
         statement = _INSERT + (_OVERWRITE if replace else "DO NOTHING")
-        rows = [_columns(answer) for answer in answers]
+        rows = map(_columns, answers)  # one by one: an import can be of a hundred thousand
         with self._told(), self._transaction():
             return self._db.executemany(statement, rows).rowcount
 

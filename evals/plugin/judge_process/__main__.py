@@ -7,8 +7,10 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-# Ctrl-C goes to the whole group: the process that runs pytest closes the connection in its turn.
+# Ctrl-C goes to the whole group, and so can SIGTERM: the process that runs pytest closes the
+# connection in its turn, once it has heard how far this one came.
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
 # What is imported stays: the collector need not look at it again and again.
 gc.disable()
 # Started as a file: the checkout stands where its folder would.

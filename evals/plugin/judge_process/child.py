@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection
 from evals.errors import EvalError, JudgeProcessError
 from evals.judging.case import Row
 from evals.judging.engine import open_engine
+from evals.judging.hidden_key import hide_in_logs
 from evals.plugin import collector
 from evals.plugin.catalog import Catalog, suites_at
 from evals.plugin.judge_process.wire import (
@@ -34,6 +35,8 @@ def serve(connection: Connection) -> None:
     """Judge what comes over ``connection`` until its other end is closed."""
     start = connection.recv()
     assert isinstance(start, Start)
+    if start.config.api_key is not None:
+        hide_in_logs(start.config.api_key)
     _Judge(connection, start).run()
 
 
@@ -77,7 +80,7 @@ class _Judge:
                 case Submit(keys):
                     self._submit(keys)
                 case TellMissing():
-                    self._send(Missing(tuple(self._pool.engine.missing.values())))
+                    self._tell_missing()
                 case Close():
                     return
 
@@ -105,6 +108,12 @@ class _Judge:
         else:
             self._send(Failed(key, _told_as(row)))
         self._pool.forget(key)  # nobody asks for it on this side
+
+    def _tell_missing(self) -> None:
+        try:
+            self._send(Missing(self._pool.engine.missing.finish()))
+        except EvalError as error:
+            self._send(Missing(error))
 
     def _tell_counts(self) -> None:
         counted = Counted(self._pool.engine.counts)

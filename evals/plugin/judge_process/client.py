@@ -2,6 +2,7 @@
 
 import subprocess
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any
 from evals.errors import EvalError, JudgeProcessError
 from evals.judging.case import Row
 from evals.judging.engine import EngineCounts
-from evals.judging.request import JudgeRequest
+from evals.judging.missing import MissingAnswers
 from evals.plugin.judge_process.process import StartedProcess
 from evals.plugin.judge_process.wire import (
     Close,
@@ -60,7 +61,7 @@ class JudgeProcess:
         self._read_row = read_row
         self._on_row = on_row
         self._opened: Future[None] = Future()
-        self._missing: Future[tuple[JudgeRequest, ...]] = Future()
+        self._missing: Future[MissingAnswers] = Future()
         self._futures: dict[str, Future[Delivered]] = {}
         self._counts: EngineCounts | None = None
         self._closed = False
@@ -129,8 +130,12 @@ class JudgeProcess:
         """Wait until every submitted item has ended, well or badly."""
         wait(list(self._futures.values()))
 
-    def missing(self) -> tuple[JudgeRequest, ...]:
-        """Return the requests that recorded mode has no answer to, so far; asked once."""
+    def missing(self) -> MissingAnswers:
+        """Return what recorded mode has no answer to, and write it out if that is asked; once.
+
+        Raises:
+            ExchangeError: it cannot be written out.
+        """
         self._send(TellMissing())
         return self._missing.result()
 
@@ -164,7 +169,11 @@ class JudgeProcess:
                     error = error or met
                     self._send(Close())
         except (EOFError, OSError):
-            self._end(error)
+            pass
+        except Exception:  # noqa: BLE001  a fault here must not leave everybody waiting
+            error = error or _fault_of_ours(traceback.format_exc())
+            self._send(Close())
+        self._end(error)
 
     def _end(self, error: EvalError | None) -> None:
         self._failure = error if error is not None or self._closed else self._died()
@@ -173,14 +182,21 @@ class JudgeProcess:
             self._settle_rest()
 
     def _settle_rest(self) -> None:
-        futures: list[Future[Any]] = [self._opened, self._missing, *self._futures.values()]
-        for future in futures:
-            if future.done():
-                continue
-            if self._failure is None:
-                future.cancel()
-            else:
-                future.set_exception(self._failure)
+        for other in (self._opened, self._missing):
+            self._settle(other)
+        for key, future in list(self._futures.items()):
+            if self._settle(future) and self._failure is not None:
+                with suppress(EvalError):  # whom nothing can be told ends with this process
+                    self._on_row(key, self._failure)
+
+    def _settle(self, future: Future[Any]) -> bool:
+        if future.done():
+            return False
+        if self._failure is None:
+            future.cancel()
+        else:
+            future.set_exception(self._failure)
+        return True
 
     def _died(self) -> EvalError:
         return JudgeProcessError(
@@ -198,8 +214,10 @@ class JudgeProcess:
                 self._opened.set_exception(error)
             case Counted(counts):
                 self._counts = counts
-            case Missing(requests):
-                self._missing.set_result(requests)
+            case Missing(EvalError() as error):
+                self._missing.set_exception(error)
+            case Missing(MissingAnswers() as answers):
+                self._missing.set_result(answers)
             case Done(key, row_json):
                 row = self._read_row(key, row_json)
                 # Known here before it is told: whoever hears of it may ask for it at once.
@@ -208,3 +226,12 @@ class JudgeProcess:
             case Failed(key, error):
                 self._futures[key].set_exception(error)
                 self._on_row(key, error)
+
+
+def _fault_of_ours(found: str) -> EvalError:
+    return JudgeProcessError(
+        "what listens to the process that judges",
+        found,
+        "no error of its own",
+        "This is a fault of this project: please report it.",
+    )

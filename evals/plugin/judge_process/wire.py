@@ -6,7 +6,7 @@ from evals.config import RunConfig
 from evals.errors import EvalError
 from evals.judging.case import RunContext
 from evals.judging.engine import EngineCounts
-from evals.judging.request import JudgeRequest
+from evals.judging.missing import MissingAnswers
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Submit:
 
 @dataclass(frozen=True)
 class TellMissing:
-    """Answer with ``Missing``."""
+    """Once, when all is judged: answer with ``Missing``, and write out an export."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class Counted:
 
 @dataclass(frozen=True)
 class Missing:
-    """Requests that recorded mode has no answer to, in the order asked."""
+    """What recorded mode has no answer to, or why that cannot be written out."""
 
-    requests: tuple[JudgeRequest, ...]
+    answers: MissingAnswers | EvalError
 
 
 FromJudge = Opened | NotOpened | Done | Failed | Counted | Missing
