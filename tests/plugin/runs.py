@@ -72,6 +72,20 @@ class Evaluations:
             kept |= {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
         return kept | {"COLUMNS": "80", "PYTHONPATH": str(self.folder)}
 
+    def patch_judge(self, source: str) -> None:
+        """Run ``source`` in the process that judges, before its first import, in runs to come.
+
+        Plugins (``-p``) reach pytest's process alone.
+        """
+        (self.folder / "judge_patch.py").write_text(source, encoding="utf-8")
+        (self.folder / "sitecustomize.py").write_text(
+            "import sys\n"
+            "if any('judge_process' in argument for argument in sys.orig_argv):\n"
+            f"    sys.path.insert(0, {str(ROOT)!r})\n"
+            "    import judge_patch\n",
+            encoding="utf-8",
+        )
+
     def start(
         self,
         *arguments: str,

@@ -18,7 +18,7 @@ BAD_ANSWERS = {
     "wrong_schema": "invalid_output",
 }
 WITHOUT_A_JUDGE = {"string_redundancy_rate", "token_range_rate"}
-LEAK_PLUGIN = """
+LEAK = """
 import dataclasses, os, urllib.request
 from evals.coverage import qa
 
@@ -75,12 +75,12 @@ def test_a_leak_into_an_answering_call_stops_the_run(
     messages_api: MessagesApi,
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "leak_plugin.py").write_text(LEAK_PLUGIN, encoding="utf-8")
+    evaluations.patch_judge(LEAK)
     at_leak = tmp_path / "counts.json"
     messages_api.reset(latency_s=0.05)
     run = evaluations.run(
         "evals/",
-        *("--traces", str(make_trace(20, 3)), "-p", "leak_plugin", "--max-in-flight", "2"),
+        *("--traces", str(make_trace(20, 3)), "--max-in-flight", "2"),
         *workers,
         api=messages_api,
         environment={"COUNTS_AT_LEAK": str(at_leak)},

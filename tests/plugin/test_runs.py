@@ -16,7 +16,7 @@ from tests.messages_api.messages import message_to
 from tests.plugin.conftest import ROOT, Evaluations, MakeTrace
 
 PREMISE = "evals/premise"
-LEAK_PLUGIN = """
+LEAK = """
 import dataclasses
 from evals.premise import ask
 
@@ -70,13 +70,12 @@ def test_a_leak_stops_the_run_before_anything_more_is_sent(
     evaluations: Evaluations,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
-    tmp_path: Path,
 ) -> None:
-    (tmp_path / "leak_plugin.py").write_text(LEAK_PLUGIN, encoding="utf-8")
+    evaluations.patch_judge(LEAK)
     messages_api.reset(latency_s=0.05)
     run = evaluations.run(
         PREMISE,
-        *("--traces", str(make_trace(20, 5)), "-p", "leak_plugin", "--max-in-flight", "2"),
+        *("--traces", str(make_trace(20, 5)), "--max-in-flight", "2"),
         *workers,
         api=messages_api,
     )
@@ -264,7 +263,7 @@ def test_sigterm_closes_the_record_too(
 def test_x_stops_at_a_hard_failure_and_leaves_the_rest_uncalled(
     evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi, tmp_path: Path
 ) -> None:
-    (tmp_path / "leak_plugin.py").write_text(
+    (tmp_path / "hard_failure.py").write_text(
         "import pytest\n@pytest.hookimpl\ndef pytest_runtest_call(item):\n"
         "    if 'w0001' in item.nodeid: raise RuntimeError('hard failure')\n",
         encoding="utf-8",
@@ -272,7 +271,7 @@ def test_x_stops_at_a_hard_failure_and_leaves_the_rest_uncalled(
     messages_api.reset(latency_s=0.05)
     run = evaluations.run(
         PREMISE,
-        *("--traces", str(make_trace(30, 4)), "-x", "-p", "leak_plugin", "--max-in-flight", "4"),
+        *("--traces", str(make_trace(30, 4)), "-x", "-p", "hard_failure", "--max-in-flight", "4"),
         api=messages_api,
     )
     assert run.code == 1, run.output
