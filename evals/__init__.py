@@ -9,6 +9,7 @@ The path of the data, one way, a layer importing only layers before it (``tests/
     premise/                     per conclusion: two passes -> verdict, row, metrics
     runs/                        run record on disk, provenance, calibration state, gates
     report/                      run record -> pages and terminal text
+    judge_process/               cases of a run, and the process that judges them
     plugin/                      pytest hooks over one session object
 
 A ``test_*.py`` in here is an evaluation: it records verdicts and holds no judging logic. The checks

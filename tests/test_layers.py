@@ -20,6 +20,7 @@ LAYERS = (
     ("evals.runs",),
     ("evals.report",),
     ("calibration",),
+    ("evals.judge_process",),
     ("evals.plugin",),
 )
 RESTRICTED = {

@@ -150,7 +150,10 @@ class ApiClient:
         except UnicodeDecodeError:
             failure = AttemptError("a 200 answer that is not UTF-8", "retry")
         else:
-            return reply
+            if self._api_key.get_secret_value() not in reply.text:
+                return reply
+            # It would be kept in the store, in rows and on pages.
+            failure = AttemptError("a 200 answer that says the API key back", "give_up")
         # Raised out here so that it carries no context: an SDK error holds the request's headers.
         raise failure
 

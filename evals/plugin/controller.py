@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import pytest
 
 from evals.errors import EvalError
+from evals.judge_process import collector
+from evals.judge_process.catalog import Catalog
 from evals.judging.judged import Judged
-from evals.plugin import collector
 from evals.plugin.batch_lines import batch_lines
-from evals.plugin.catalog import Catalog
 from evals.plugin.html import HtmlPage
-from evals.plugin.items import may_judge
+from evals.plugin.items import may_judge, parametrize
 from evals.plugin.outcomes import EXIT_HARD, EXIT_NOTHING, EXIT_UNCALIBRATED, exit_code, status_of
 from evals.plugin.preflight import StopRunError
 from evals.plugin.run import EvalRun
@@ -98,7 +98,7 @@ class Controller:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize."""
-        self.catalog.parametrize(metafunc)
+        parametrize(metafunc, self.catalog.by_path)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

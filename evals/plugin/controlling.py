@@ -7,10 +7,10 @@ import pytest
 from calibration.gallery import SHIPPED_GALLERY, gallery_hash
 from evals.config import RunConfig
 from evals.coverage.prompts import load_coverage_prompts
-from evals.plugin.catalog import Catalog, suites_at
+from evals.judge_process.catalog import Catalog, suites_at
+from evals.judge_process.process import StartedProcess
 from evals.plugin.controller import Controller
 from evals.plugin.html import HtmlPage
-from evals.plugin.judge_process.process import StartedProcess
 from evals.plugin.progress_hooks import ProgressHooks
 from evals.plugin.run import EvalRun
 from evals.plugin.settings import config_from

@@ -10,10 +10,11 @@ import pytest
 
 from evals.config import ROOT, api_key_in_environment
 from evals.errors import EvalError
+from evals.judge_process.evaluations import suite_paths_in
+from evals.judge_process.process import StartedProcess, start_process
 from evals.judging.judged import Judged
 from evals.plugin.delivery import WORKER_INPUT
-from evals.plugin.items import may_judge, suite_paths_in
-from evals.plugin.judge_process.process import StartedProcess, start_process
+from evals.plugin.items import may_judge
 from evals.plugin.worker import Worker
 
 

@@ -1,18 +1,12 @@
 """How evaluation files and their items are named, and how a test function comes to its cases."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evals.config import ROOT
-
-PREMISE = "evals/premise/test_premise.py"
-SET_LEVEL = "evals/set_level/test_set_level.py"
-COVERAGE = "evals/coverage/test_coverage.py"
-GALLERY = "calibration/test_gallery.py"
 
 _NOTHING = pytest.param(
     None, marks=pytest.mark.skip(reason="the traces hold nothing for this evaluation")
@@ -25,16 +19,6 @@ class NamedCase:
     """A case of which an xdist worker knows the id alone."""
 
     case_id: str
-
-
-def suite_paths_in(paths: Iterable[Path]) -> tuple[str, ...]:
-    """Return the evaluation files that pytest will meet when it is given ``paths``."""
-    resolved = [path.resolve() for path in paths]
-    return tuple(
-        suite_path
-        for suite_path in (PREMISE, SET_LEVEL, COVERAGE, GALLERY)
-        if any(_touches(path, (ROOT / suite_path).resolve()) for path in resolved)
-    )
 
 
 def may_judge(config: pytest.Config) -> bool:
@@ -60,7 +44,3 @@ def parametrize(
             own = cases_by_test[metafunc.function.__name__]
             ids = [case.case_id for case in own]
             metafunc.parametrize("case", own or [_NOTHING], ids=ids or ["nothing"])
-
-
-def _touches(path: Path, suite_file: Path) -> bool:
-    return path == suite_file or path in suite_file.parents

@@ -10,6 +10,10 @@ from calibration.stamp import write_stamp_of
 from evals import BENCH_VERSION
 from evals.config import ROOT, RunConfig
 from evals.errors import EvalError, IsolationError, StoreError
+from evals.judge_process.catalog import Catalog
+from evals.judge_process.client import JudgeProcess
+from evals.judge_process.process import StartedProcess
+from evals.judge_process.wire import Start
 from evals.judging.case import Row, RunContext
 from evals.judging.engine import EngineCounts
 from evals.judging.gaps import gaps_of
@@ -17,11 +21,7 @@ from evals.judging.prices import load_prices
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
 from evals.metrics import load_statistics
-from evals.plugin.catalog import Catalog
 from evals.plugin.delivery import ABORTED, result_text
-from evals.plugin.judge_process.client import JudgeProcess
-from evals.plugin.judge_process.process import StartedProcess
-from evals.plugin.judge_process.wire import Start
 from evals.plugin.plan import plan_lines, plan_of
 from evals.plugin.preflight import largest_share, stop_without_answers
 from evals.premise.row import ConclusionRow

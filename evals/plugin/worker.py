@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from evals.errors import StoreError
+from evals.judge_process import collector
 from evals.judging.judged import Judged
 from evals.judging.store import AnswerStore
-from evals.plugin import collector
 from evals.plugin.delivery import ABORTED, Failed, WorkerInput, result_of
 from evals.plugin.items import NamedCase, parametrize
 

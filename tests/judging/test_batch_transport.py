@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -247,6 +247,39 @@ def test_a_round_goes_in_as_many_batches_as_the_limits_ask(
     assert asyncio.run(run(10, 10**9)) == 2
     assert asyncio.run(run(10**5, 5 * one_request)) in range(4, 9)
     assert asyncio.run(run(10**5, 1)) == 20  # each by itself: the server decides
+
+
+def test_what_the_server_takes_no_more_of_goes_in_the_next_round(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("submit.http_429:3-4")
+    policy = replace(POLICY, outage_s=0.0)
+
+    async def run() -> None:
+        async with batch_engine(store, messages_api, policy=policy, max_requests=3) as engine:
+            assert (await judged(engine, two_steps(12))).reasons == []
+            assert engine.counts.calls == engine.counts.spending.answers == 24
+
+    asyncio.run(run())
+    counts = messages_api.batch_counts()
+    assert counts["requests"] == counts["distinct"] == 24
+
+
+def test_a_batch_that_another_run_is_just_sending_is_left_to_it(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    other = AnswerStore(store)
+    key = request_for("case 1").request_hash
+    submission = other.begin_batch(messages_api.url, MODEL, [key], datetime.now(UTC))
+    assert judge(store, messages_api, two_steps(1)).reasons == []
+    other.name_batch(submission, "msgbatch_9999")
+    assert [each.batch_id for each in other.open_batches(messages_api.url)] == ["msgbatch_9999"]
+    long_ago = datetime.now(UTC) - timedelta(hours=3)
+    other.end_batch(submission, long_ago)
+    other.begin_batch(messages_api.url, MODEL, [key], long_ago)
+    assert judge(store, messages_api, two_steps(1)).reasons == []
+    assert other.open_batches(messages_api.url) == ()
+    other.close()
 
 
 def test_a_request_that_several_cases_share_is_sent_once(

@@ -18,12 +18,12 @@ from evals.config import (
     RunConfig,
 )
 from evals.errors import JudgeProcessError, StoreError
+from evals.judge_process.client import JudgeProcess
+from evals.judge_process.evaluations import PREMISE
+from evals.judge_process.process import start_process
+from evals.judge_process.wire import Start
 from evals.judging.case import RunContext
 from evals.judging.request import JudgeSettings
-from evals.plugin.items import PREMISE
-from evals.plugin.judge_process.client import JudgeProcess
-from evals.plugin.judge_process.process import start_process
-from evals.plugin.judge_process.wire import Start
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
 from evals.premise.row import ConclusionRow

@@ -1,11 +1,5 @@
 """Mistakes and mishaps: one clear message, nothing sent, nothing left behind, nothing lost."""
 
-import os
-import signal
-import subprocess
-import time
-from pathlib import Path
-
 import pytest
 
 from tests.messages_api.fixtures import MessagesApi
@@ -99,34 +93,3 @@ def test_a_wrong_model_is_one_message_and_the_end(
     assert "Traceback" not in run.output
     assert run.output.count("ERROR at setup") <= 2
     assert run.info["complete"] is False
-
-
-def test_a_dead_worker_loses_no_row(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    messages_api.reset(latency_s=0.1)
-    process, run_dir = evaluations.start(
-        PREMISE,
-        *("--traces", str(make_trace(10, 4)), "-n", "2", "--max-in-flight", "4"),
-        api=messages_api,
-    )
-    while len(messages_api.counts()["answered"]) < 20:
-        assert process.poll() is None
-        time.sleep(0.02)
-    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    run = evaluations.end(process, run_dir)
-    assert run.code == 1, run.output
-    assert "crashed" in run.output
-    cases = [row["case_id"] for row in run.rows]
-    assert len(cases) == len(set(cases)) == run.summary["premise"]["pass_rate"]["n"] == 40
-    counts = messages_api.counts()
-    assert counts["posts"] == len(counts["answered"]) == 90
-
-
-def workers_of(pid: int) -> list[int]:
-    """Return the child processes of a controller that run Python."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=True
-    )
-    lines = [line.split(None, 1) for line in listed.stdout.splitlines()]
-    return [int(number) for number, command in lines if "python" in Path(command.split()[0]).name]

@@ -144,7 +144,7 @@ class Rounds:
                 self._open += [self._waiting(each, hashes) for each in named]
 
     async def send(self, batch: SpooledBatch) -> None:
-        """Send a batch; where it is not accepted its requests have failed.
+        """Send a batch; where it is not accepted its requests have failed, or are put off.
 
         Raises:
             StoreError: it cannot be written down.
@@ -154,6 +154,9 @@ class Rounds:
                 self._open.append(self._waiting(each, batch.hashes, is_new=True))
         except AttemptError as failure:
             refused = _not_sent(failure, self._api.server)
+            if failure.kind == "slow_down" and self._open:
+                # As many as the server takes at once are under way: the others go after them.
+                refused = replace(refused, follow="again")
             for request_hash in batch.hashes:
                 self._follower.failed(request_hash, refused)
 

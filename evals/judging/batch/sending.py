@@ -96,7 +96,8 @@ class Sender:
         """Find a batch that an earlier process was sending when it ended.
 
         Returns:
-            The batch, named, as ``send``; none where the server has none, and then it is forgotten.
+            The batch, named, as ``send``; none where the server has none. It is forgotten only
+            when nobody can be sending it any more: another run on this store may be about to.
 
         Raises:
             AttemptError: the server does not say.
@@ -111,7 +112,7 @@ class Sender:
                     raise
                 await self._sleep(tries.wait_s)
             else:
-                if not found:
+                if not found and self._now() > begun.submitted_at + _LONGEST_SENDING:
                     self._store.drop_batch(begun.submission)
                 return found
 

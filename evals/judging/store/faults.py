@@ -62,7 +62,8 @@ def fault_of(error: sqlite3.Error, busy_timeout_s: float) -> Fault:
             "a turn to write",
             "Wait until that process is done, or end it, and run again; or choose another --store.",
         )
-    return Fault(str(error), *_BY_CODE.get(code, _OTHER))
+    known = code in _BY_CODE
+    return Fault(str(error), *(_BY_CODE[code] if known else _OTHER))
 
 
 def code_of(error: sqlite3.Error) -> int:

@@ -9,8 +9,8 @@ from evals.config import RunConfig
 from evals.coverage.case import coverage_cases
 from evals.coverage.prompts import load_coverage_prompts
 from evals.coverage.row import CoverageRow
+from evals.judge_process.evaluations import COVERAGE, GALLERY, PREMISE, SET_LEVEL
 from evals.judging.case import Case, Row
-from evals.plugin.items import COVERAGE, GALLERY, PREMISE, SET_LEVEL
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
 from evals.premise.row import ConclusionRow

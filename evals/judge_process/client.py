@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evals.errors import EvalError, JudgeProcessError
-from evals.judging.case import Row
-from evals.judging.engine import EngineCounts
-from evals.judging.missing import MissingAnswers
-from evals.plugin.judge_process.process import StartedProcess
-from evals.plugin.judge_process.wire import (
+from evals.judge_process.process import StartedProcess
+from evals.judge_process.wire import (
     Close,
     Counted,
     Done,
@@ -28,6 +25,9 @@ from evals.plugin.judge_process.wire import (
     TellMissing,
     ToJudge,
 )
+from evals.judging.case import Row
+from evals.judging.engine import EngineCounts
+from evals.judging.missing import MissingAnswers
 
 _CLOSE_TIMEOUT_S = 5.0
 

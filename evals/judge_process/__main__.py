@@ -14,14 +14,14 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 # What is imported stays: the collector need not look at it again and again.
 gc.disable()
 # Started as a file: the checkout stands where its folder would.
-sys.path[0] = str(Path(__file__).parents[3])
+sys.path[0] = str(Path(__file__).parents[2])
 
 if sys.argv[2] == "live":
     from evals.judging.sdk import import_sdk
 
     import_sdk()
 
-from evals.plugin.judge_process.child import serve  # noqa: E402  the longest import comes first
+from evals.judge_process.child import serve  # noqa: E402  the longest import comes first
 
 with Connection(int(sys.argv[1])) as connection:
     serve(connection)

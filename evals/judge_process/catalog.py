@@ -3,12 +3,9 @@
 from collections.abc import Iterable
 from functools import cached_property
 
-import pytest
-
 from evals.config import RunConfig
+from evals.judge_process.suites import SUITES, CasesByTest, Inputs, Suite
 from evals.judging.case import Case
-from evals.plugin.items import parametrize
-from evals.plugin.suites import SUITES, CasesByTest, Inputs, Suite
 
 
 def suites_at(paths: Iterable[str]) -> tuple[Suite, ...]:
@@ -34,9 +31,10 @@ class Catalog:
         """
         assert self._cases is not None
 
-    def parametrize(self, metafunc: pytest.Metafunc) -> None:
-        """Give a suite's test function its cases."""
-        parametrize(metafunc, {suite.path: cases for suite, cases in self._cases.items()})
+    @property
+    def by_path(self) -> dict[str, CasesByTest]:
+        """All cases by evaluation file and test function."""
+        return {suite.path: cases for suite, cases in self._cases.items()}
 
     def case(self, node_id: str) -> Case | None:
         """Return the case of a test item, or None for an item that is none of ours."""

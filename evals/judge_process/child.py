@@ -8,12 +8,10 @@ from functools import cached_property
 from multiprocessing.connection import Connection
 
 from evals.errors import EvalError, JudgeProcessError
-from evals.judging.case import Row
-from evals.judging.engine import open_engine
-from evals.judging.hidden_key import hide_in_logs
-from evals.plugin import collector
-from evals.plugin.catalog import Catalog, suites_at
-from evals.plugin.judge_process.wire import (
+from evals.judge_process import collector
+from evals.judge_process.catalog import Catalog, suites_at
+from evals.judge_process.pool import Pool
+from evals.judge_process.wire import (
     Close,
     Counted,
     Done,
@@ -26,7 +24,9 @@ from evals.plugin.judge_process.wire import (
     Submit,
     TellMissing,
 )
-from evals.plugin.pool import Pool
+from evals.judging.case import Row
+from evals.judging.engine import open_engine
+from evals.judging.hidden_key import hide_in_logs
 
 _COUNTS_EVERY_S = 0.2
 
