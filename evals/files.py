@@ -6,6 +6,19 @@ from pathlib import Path
 
 OWNER_ONLY = 0o600
 """What nearly all of this project's files are: they quote what people said."""
+_FOLDER_MODE = 0o700
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for the user alone; one there stays.
+
+    Raises:
+        OSError: it cannot be made, or is a file.
+    """
+    # Not mkdir(parents=True): it makes the ones above as the umask says.
+    for missing in reversed([each for each in folder.parents if not each.exists()]):
+        missing.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+    folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
 
 
 def write_whole(path: Path, pieces: Iterable[str], mode: int = OWNER_ONLY) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from evals.errors import ExchangeError
+from evals.files import make_private
 from evals.judging.batch.spool import MAX_BYTES, MAX_REQUESTS, Room, request_line
 from evals.judging.exchange import MANIFEST, TEXT_FOLDER, name_of_requests, request_files
 from evals.judging.request import JudgeRequest
@@ -124,7 +125,7 @@ class Export:
 
     def _begin(self) -> _Part:
         if self._manifest is None:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             for left in self._folder.glob(f".*{_PART}"):  # of an export that was killed
                 left.unlink()
             self._manifest = self._part("manifest")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evals.errors import ExchangeError
+from evals.files import make_private
 from evals.judging.answer_sources import AnswerSource, Given, NotGiven, Unusable
 from evals.judging.exchange import (
     ExportedRequest,
@@ -227,7 +228,7 @@ class _RecordingsFile(_Target):
             for key in sorted(self._messages)
         )
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path.parent)
             write_atomically(self._path, json_lines(lines, ascii_only=False))
         except OSError as error:
             raise ExchangeError(

@@ -137,6 +137,10 @@ class ApiClient:
             # Raised out here so that it carries no context: see ``_reply_of``.
             raise failure
 
+    def hide(self, text: str) -> str:
+        """Return what a server said without the key, which it can say back."""
+        return text.replace(self._api_key.get_secret_value(), "(key)")
+
     async def aclose(self) -> None:
         """Close connections."""
         await self._client.close()
@@ -183,7 +187,7 @@ class ApiClient:
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> AttemptError:
         # A server can say anything back, the key included.
-        hidden = what.replace(self._api_key.get_secret_value(), "(key)")
+        hidden = self.hide(what)
         return AttemptError(
             for_terminal(hidden, _DETAIL_LENGTH),
             kind,

@@ -10,7 +10,7 @@ import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
 from evals.errors import ConfigError, RunError
-from evals.files import OWNER_ONLY
+from evals.files import OWNER_ONLY, make_private
 from evals.plugin.html_rows import HeldRows, QuietPage
 from evals.plugin.run import EvalRun
 from evals.report.links import moved_to
@@ -47,7 +47,7 @@ class HtmlPage:
             option.htmlpath = str(run.config.run_dir / REPORT_PAGE)
             option.self_contained_html = True
         try:  # pytest-html makes the folder too, and says nothing useful where it cannot
-            Path(option.htmlpath).parent.mkdir(parents=True, exist_ok=True)
+            make_private(Path(option.htmlpath).parent)
         except OSError as error:
             raise ConfigError(
                 "--reports-dir",

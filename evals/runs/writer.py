@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from evals.errors import RunError
-from evals.files import OWNER_ONLY, write_whole
+from evals.files import OWNER_ONLY, make_private, write_whole
 from evals.judging.case import Row
 from evals.records import Record, Window
 from evals.runs.info import ROWS_FILE, RUN_FILE, SUMMARY_FILE, WINDOWS_FILE, RunInfo
@@ -33,7 +33,7 @@ class RunWriter:
         self._lock = threading.Lock()
         self._window_ids: set[str] = set()
         with _writing(run_dir):
-            run_dir.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
+            make_private(run_dir)
             run_dir.chmod(_DIR_MODE)
             self._refuse_if(found=(run_dir / RUN_FILE).exists())
             try:

@@ -128,13 +128,13 @@ def test_a_server_that_says_the_key_back_does_not_get_it_written_down(
 
 @pytest.mark.parametrize("echo", [400], indirect=True)
 @pytest.mark.parametrize("key", [f"{KEY}\n-second-line", f"{KEY}-ünïcödé", f"{KEY} with spaces"])
-def test_a_key_that_cannot_be_sent_is_not_shown_either(
+def test_an_odd_key_that_is_hard_to_send_is_not_shown_either(
     key: str, echo: EchoServer, evaluations: Evaluations, make_trace: MakeTrace
 ) -> None:
     folder = evaluations.folder
     run = evaluations.run(
         PREMISE,
-        *("--traces", str(make_trace(1, 2)), "--max-attempts", "1"),
+        *("--traces", str(make_trace(2, 5)), "--max-attempts", "1"),
         *(*LOUD, f"--log-file={folder / 'log.txt'}", f"--junitxml={folder / 'junit.xml'}"),
         environment={
             "ANTHROPIC_API_KEY": key,
@@ -142,5 +142,5 @@ def test_a_key_that_cannot_be_sent_is_not_shown_either(
             "ANTHROPIC_LOG": "debug",
         },
     )
-    assert run.code in {1, 4}, run.output
+    assert run.code == 1, run.output
     assert_key_is_nowhere(run, folder)

@@ -29,6 +29,7 @@ from evals.records import Call, Provenance, Unjudged
 from tests.judging.helpers import MODEL, request_for
 from tests.messages_api.fixtures import MessagesApi
 
+KEY = "sk-ant-a-key-of-batches"
 CONTEXT = RunContext(
     "run-1", "0", None, None, JudgeSettings(MODEL, "off"), over_inference_fails=True
 )
@@ -48,7 +49,7 @@ async def batch_engine(
     max_bytes: int = MAX_BYTES,
 ) -> AsyncIterator[BatchEngine]:
     """Open a judge of batches at the local server, and close it."""
-    client = ApiClient(api_key=SecretStr("key"), base_url=api.url, max_connections=2)
+    client = ApiClient(api_key=SecretStr(KEY), base_url=api.url, max_connections=2)
     engine = BatchEngine(
         AnswerStore(store),
         Recordings(store.parent / "recordings"),

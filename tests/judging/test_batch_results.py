@@ -8,6 +8,7 @@ import pytest
 from evals.errors import IsolationError, WrongModelError
 from evals.judging.isolation import ForbiddenText, Guard
 from tests.judging.batch_runs import (
+    KEY,
     POLICY,
     Looked,
     TwoSteps,
@@ -81,6 +82,18 @@ def test_what_is_refused_for_good_is_not_asked_again(
     messages_api.reset_batches(forget=False)
     assert judge(store, messages_api, two_steps(10)).reasons == []
     assert messages_api.batch_counts()["requests"] == 4
+
+
+def test_a_key_that_the_server_says_back_is_said_to_nobody(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("says_key:1-1")
+    looked = Looked()
+    found = judge(store, messages_api, two_steps(2), looked)
+    [detail] = found.details
+    assert KEY not in detail
+    assert "not with Bearer (key)" in detail
+    assert not [note for note in looked.status.notes if KEY in note]
 
 
 @pytest.mark.parametrize("kind", ["api_error", "expired", "missing", "no_message"])

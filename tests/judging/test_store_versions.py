@@ -29,10 +29,10 @@ KEPT_ANSWERS = [
 ]
 
 
-def kept_store(path: Path, *changes: str) -> Path:
-    """Make the store file that schema version 1 wrote, in WAL mode as it was."""
+def kept_store(path: Path, *changes: str, version: int = 1) -> Path:
+    """Make the store file that a schema version wrote, in WAL mode as it was."""
     with closing(sqlite3.connect(path)) as db:
-        db.executescript((KEPT / "store-schema-1.sql").read_text(encoding="utf-8"))
+        db.executescript((KEPT / f"store-schema-{version}.sql").read_text(encoding="utf-8"))
         db.execute("PRAGMA journal_mode = WAL")
         for change in changes:
             db.execute(change)
@@ -57,9 +57,9 @@ def version_of(path: Path) -> int:
         return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    return kept_store(tmp_path / "kept.sqlite")
+@pytest.fixture(params=range(1, SCHEMA_VERSION + 1))
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return kept_store(tmp_path / "kept.sqlite", version=request.param)
 
 
 @pytest.fixture
@@ -69,13 +69,21 @@ def store(old: Path) -> Iterator[AnswerStore]:
     opened.close()
 
 
-def test_a_store_of_schema_1_is_brought_to_ours_with_all_that_it_held(
+def test_a_store_of_any_version_is_brought_to_ours_with_all_that_it_held(
     store: AnswerStore, old: Path
 ) -> None:
     assert version_of(old) == SCHEMA_VERSION
     assert [store.get("1" * 64), store.get("2" * 64)] == KEPT_ANSWERS
     assert store.get_result("run-1", "premise/a") == '{"outcome": "sound"}'
     assert store.get_state("run-1", "aborted") == "yes"
+
+
+def test_a_batch_that_was_open_is_still_open(tmp_path: Path) -> None:
+    old = kept_store(tmp_path / "kept.sqlite", version=2)
+    with closing(AnswerStore(old)) as store:
+        (batch,) = store.open_batches("https://judge.example")
+        assert (batch.batch_id, batch.model_asked, batch.requests) == ("msgbatch_1", "claude-a", 1)
+        assert store.hashes_in_batch(batch.submission) == ("3" * 64,)
 
 
 def test_a_store_that_was_brought_to_ours_is_as_a_new_one(

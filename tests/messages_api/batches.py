@@ -8,6 +8,7 @@ Faults, each ``KIND:WHEN`` with WHEN as in ``server.py``, here ``1-1`` for the f
 requests, counted from 1 over all batches:
 
     invalid, api_error, expired, canceled, missing       no answer
+    says_key                                             as invalid, and says the key back
     doubled, contradicted, stranger, unreadable          a line more
     truncated, refusal, other_model, …                   an answer that is no judgement (``SPOILT``)
 
@@ -39,7 +40,7 @@ PATH = "/v1/messages/batches"
 CONTROL = "/control/batches"
 _OPENING = '{"requests":['
 _OF_REQUESTS = SPOILT | {
-    *("invalid", "api_error", "expired", "canceled", "missing"),
+    *("says_key", "invalid", "api_error", "expired", "canceled", "missing"),
     *("doubled", "contradicted", "stranger", "unreadable"),
 }
 _OF_EXCHANGES = re.compile(
@@ -117,7 +118,8 @@ class Batches:
             return True
         batch = self._batches.get(batch_id)
         if name == "submit":
-            return await self._submit(writer, content, fault)
+            key = headers["authorization" if "authorization" in headers else "x-api-key"]
+            return await self._submit(writer, content, fault, key)
         if name == "results" and batch is not None:
             return await _send_results(streams, batch, fault)
         if name == "list":
@@ -155,7 +157,9 @@ class Batches:
             "results": dict(counters.results),
         }
 
-    async def _submit(self, writer: asyncio.StreamWriter, content: bytes, fault: str) -> bool:
+    async def _submit(
+        self, writer: asyncio.StreamWriter, content: bytes, fault: str, key: str
+    ) -> bool:
         text = content.decode()
         try:
             requests = list(_ids_in(text))
@@ -171,7 +175,7 @@ class Batches:
         self._batches[batch.id] = batch
         self._counters.submitted.update(requests)
         batch.counts["processing"] = len(requests)
-        task = asyncio.create_task(self._answer(batch, text))
+        task = asyncio.create_task(self._answer(batch, text, key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if fault == "lost":
@@ -179,7 +183,7 @@ class Batches:
         await _respond(writer, 200, self._state(batch))
         return True
 
-    async def _answer(self, batch: _Batch, text: str) -> None:
+    async def _answer(self, batch: _Batch, text: str, key: str) -> None:
         counts: Counter[str] = Counter()
         held: list[bytes] = []
         for request in _requests_in(text):
@@ -192,7 +196,7 @@ class Batches:
                 ),
                 "none",
             )
-            kind, lines = _results_of(request, fault)
+            kind, lines = _results_of(request, fault, key)
             counts[kind] += 1
             held += lines
             if len(held) > 7:  # results come in no order that can be relied on
@@ -284,7 +288,7 @@ def _ids_in(text: str) -> Iterator[str]:
         yield custom_id
 
 
-def _results_of(request: Json, fault: str) -> tuple[str, list[bytes]]:
+def _results_of(request: Json, fault: str, key: str) -> tuple[str, list[bytes]]:
     """Return the type of a request's result, and the lines that say so."""
     custom_id, params = request["custom_id"], request["params"]
     if fault == "missing":
@@ -295,10 +299,13 @@ def _results_of(request: Json, fault: str) -> tuple[str, list[bytes]]:
         message = message_to(params, fault)
     except (BadRequestError, KeyError, TypeError, ValueError) as error:
         return "errored", [_errored(custom_id, "invalid_request_error", str(error))]
-    if fault == "invalid":
-        return "errored", [_errored(custom_id, "invalid_request_error", "max_tokens: too many")]
-    if fault == "api_error":
-        return "errored", [_errored(custom_id, "api_error", "Internal server error")]
+    errors = {
+        "says_key": ("invalid_request_error", f"not with {key}"),
+        "invalid": ("invalid_request_error", "max_tokens: too many"),
+        "api_error": ("api_error", "Internal server error"),
+    }
+    if fault in errors:
+        return "errored", [_errored(custom_id, *errors[fault])]
     line = _line(custom_id, {"type": "succeeded", "message": message})
     more = {
         "doubled": [line],

@@ -39,6 +39,10 @@ class BatchesApi:
         """Address of the server, without credentials."""
         return self._client.server
 
+    def hide(self, text: str) -> str:
+        """Return what the server said without the key."""
+        return self._client.hide(text)
+
     async def create(self, batch: SpooledBatch) -> BatchState:
         """Send a batch, and return what the server made of it.
 

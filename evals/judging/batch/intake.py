@@ -75,6 +75,8 @@ class Intake:
         batch: OpenBatch,
         asked: Iterable[str],
         check_model: Callable[[str, ApiMessage], None],
+        *,
+        hide: Callable[[str], str],
     ) -> None:
         """Take nothing yet.
 
@@ -83,11 +85,13 @@ class Intake:
             batch: whose results come.
             asked: the request hashes in it.
             check_model: told the request hash and the answer; raises where another model answered.
+            hide: takes the key out of what a server says.
         """
         self._store = store
         self._batch = batch
         self._asked = frozenset(asked)
         self._check_model = check_model
+        self._hide = hide
         self._pending: dict[str, StoredAnswer] = {}
         self._answered: set[str] = set()
         self._failed: dict[str, Failure] = {}
@@ -114,7 +118,7 @@ class Intake:
         if isinstance(found.result, Succeeded):
             return self._take_message(found.custom_id, found.result)
         if found.custom_id not in self._answered:
-            self._failed.setdefault(found.custom_id, _failure_of(found))
+            self._failed.setdefault(found.custom_id, _failure_of(found, self._hide))
         return None
 
     def finish(self) -> Taken:
@@ -179,11 +183,11 @@ class Intake:
         self._pending = {}
 
 
-def _failure_of(line: ResultLine) -> Failure:
+def _failure_of(line: ResultLine, hide: Callable[[str], str]) -> Failure:
     result = line.result
     if isinstance(result, Errored):
         error = result.error.error
-        what = for_terminal(f"{error.type}: {error.message}", _DETAIL_LENGTH)
+        what = for_terminal(hide(f"{error.type}: {error.message}"), _DETAIL_LENGTH)
         if error.type not in _FOR_GOOD:
             return Failure("again", what, RUN_AGAIN)
         todo = "The server refuses this request as it stands: check model, prompt and limits."
@@ -193,5 +197,5 @@ def _failure_of(line: ResultLine) -> Failure:
         return Failure("give_up", what, "Run again: it is asked anew.")
     if result.type == "expired":
         return Failure("again", "expired before it was answered", RUN_AGAIN)
-    what = for_terminal(f"a result of type {result.type!r}", _DETAIL_LENGTH)
+    what = for_terminal(hide(f"a result of type {result.type!r}"), _DETAIL_LENGTH)
     return Failure("again", what, RUN_AGAIN)

@@ -215,7 +215,9 @@ class Rounds:
 
     async def _take_in(self, waiting: _Waiting) -> None:
         check_model = partial(self._follower.check_model, waiting.batch.model_asked)
-        intake = Intake(self._store, waiting.batch, waiting.hashes, check_model)
+        intake = Intake(
+            self._store, waiting.batch, waiting.hashes, check_model, hide=self._api.hide
+        )
         try:
             async with aclosing(self._api.results(waiting.name)) as lines:
                 async for line in lines:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from evals.errors import StoreError
+from evals.files import make_private
 from evals.judging.request import JudgeRequest
 
 MAX_REQUESTS = 100_000
@@ -164,7 +165,7 @@ class Spool:
     def _batch_for(self, model: str, line: bytes) -> SpooledBatch:
         last = self._batches[-1] if self._batches else None
         if last is None or last.model != model or not self._room.take(len(line)):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             last = SpooledBatch(self._folder, model)
             self._batches.append(last)
             self._room.start(len(line))

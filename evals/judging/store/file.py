@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.errors import StoreError
+from evals.files import make_private
 from evals.judging.store.faults import READ_ONLY, code_of, fault_of
 from evals.judging.store.schema import APPLICATION_ID, SCHEMA_VERSION, statements_from
 
@@ -158,7 +159,7 @@ def _create(path: Path) -> None:
     # Made whole beside its place and linked there, so that of several processes that start together
     # one makes the store and nobody sees half of one. (Switching an open file to WAL does not wait
     # for locks.) It is private from its first byte; SQLite gives -wal and -shm the same mode.
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(descriptor)
     try:
