@@ -93,6 +93,23 @@ def api_key_in_environment() -> SecretStr | None:
     return SecretStr(key.strip()) if key and key.strip() else None
 
 
+def check_api_key(key: SecretStr) -> None:
+    """Refuse what cannot be a key.
+
+    Only a plain one is found again, and hidden, wherever a server or a library says it back.
+
+    Raises:
+        ConfigError: it holds something else than visible ASCII characters.
+    """
+    if not all("!" <= character <= "~" for character in key.get_secret_value()):
+        raise ConfigError(
+            "ANTHROPIC_API_KEY",
+            "a space, a line break or a character beyond ASCII in it",
+            "the key as it was given out, on one line",
+            "Copy it again, or use --judge recorded.",
+        )
+
+
 def base_url_in_environment() -> str | None:
     """Return the Messages API server to use instead of the default one, or None.
 

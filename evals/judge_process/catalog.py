@@ -29,7 +29,7 @@ class Catalog:
         Raises:
             EvalError: a trace, gallery or prompt cannot be read.
         """
-        assert self._cases is not None
+        self._cases  # noqa: B018  read, and kept
 
     @property
     def by_path(self) -> dict[str, CasesByTest]:

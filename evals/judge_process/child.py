@@ -33,7 +33,10 @@ _COUNTS_EVERY_S = 0.2
 
 def serve(connection: Connection) -> None:
     """Judge what comes over ``connection`` until its other end is closed."""
-    start = connection.recv()
+    try:
+        start = connection.recv()
+    except (EOFError, OSError):  # the other side has ended before it began
+        return
     assert isinstance(start, Start)
     if start.config.api_key is not None:
         hide_in_logs(start.config.api_key)
@@ -64,7 +67,7 @@ class _Judge:
             self._catalog  # noqa: B018  read now, while the other side collects
         try:
             self._listen()
-        except EOFError:  # the other side has died
+        except (EOFError, OSError):  # the other side has died, between messages or in one
             pass
         finally:
             self._pool.close()
@@ -103,11 +106,7 @@ class _Judge:
                 self._send(Failed(key, _changed_inputs(key)))
 
     def _on_row(self, key: str, row: Row | BaseException) -> None:
-        if isinstance(row, Row):
-            self._send(Done(key, row.model_dump_json()))
-        else:
-            self._send(Failed(key, _told_as(row)))
-        self._pool.forget(key)  # nobody asks for it on this side
+        self._send(ended(key, row))
 
     def _tell_missing(self) -> None:
         try:
@@ -125,6 +124,16 @@ class _Judge:
         # Where the other side is gone, ``_listen`` meets that as well.
         with suppress(OSError), self._sending:
             self._connection.send(message)
+
+
+def ended(key: str, row: Row | BaseException) -> Done | Failed:
+    """Return what is said of an item that has come to ``row``."""
+    if not isinstance(row, Row):
+        return Failed(key, _told_as(row))
+    try:
+        return Done(key, row.model_dump_json())
+    except Exception as error:  # noqa: BLE001  the other side waits for a word of every item
+        return Failed(key, _told_as(error))
 
 
 def _told_as(error: BaseException) -> EvalError:

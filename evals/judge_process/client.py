@@ -65,6 +65,8 @@ class JudgeProcess:
         self._futures: dict[str, Future[Delivered]] = {}
         self._counts: EngineCounts | None = None
         self._closed = False
+        self._has_work = False
+        self._sending = threading.Lock()
         self._ending = threading.Lock()
         self._ended = False
         self._failure: EvalError | None = None
@@ -80,8 +82,13 @@ class JudgeProcess:
 
     @property
     def counts(self) -> EngineCounts | None:
-        """The counters as last told; exact once it is closed; None where it did not get so far."""
+        """The counters as last told; None where it did not get so far."""
         return self._counts
+
+    @property
+    def has_told_all(self) -> bool:
+        """Whether it ended by itself, so that the counters are exact; asked once it is closed."""
+        return self._process.returncode == 0
 
     def wait_opened(self) -> None:
         """Wait until the judge is open.
@@ -99,6 +106,7 @@ class JudgeProcess:
             if self._ended:  # nobody listens any more
                 self._settle_rest()
         self._send(Submit(new))
+        self._has_work = True
 
     def delivered(self, key: str) -> Delivered:
         """Wait for one item's row; may be interrupted by SIGINT.
@@ -120,12 +128,6 @@ class JudgeProcess:
         """Drop a row that has been written down, so that memory does not grow with the run."""
         self._futures.pop(key, None)
 
-    def wait(self, key: str) -> None:
-        """Wait until one submitted item has ended, well or badly."""
-        future = self._futures.get(key)
-        if future is not None:
-            wait([future])
-
     def wait_all(self) -> None:
         """Wait until every submitted item has ended, well or badly."""
         wait(list(self._futures.values()))
@@ -144,7 +146,12 @@ class JudgeProcess:
         if self._closed:
             return
         self._closed = True
-        self._send(Close())
+        if self._has_work:
+            self._send(Close())
+        else:
+            # It may still be reading its inputs, or wait for the rest of a message that Ctrl-C cut
+            # off; it has made no call.
+            self._process.kill()
         self._thread.join(_CLOSE_TIMEOUT_S)
         try:
             self._process.wait(_CLOSE_TIMEOUT_S)
@@ -155,7 +162,8 @@ class JudgeProcess:
         self._connection.close()
 
     def _send(self, message: ToJudge) -> None:
-        with suppress(OSError):  # it has ended, which the listener meets as well
+        # It has ended: the listener meets that as well.
+        with suppress(OSError), self._sending:
             self._connection.send(message)
 
     def _listen(self) -> None:

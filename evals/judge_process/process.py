@@ -19,8 +19,8 @@ class StartedProcess:
 
     def end(self) -> None:
         """End it without having used it; one that has ended already is let be."""
+        self.process.kill()  # first, or it could still complain of the connection's end
         self.connection.close()
-        self.process.kill()
         self.process.wait()
 
 

@@ -116,6 +116,7 @@ class Controller:
             self._interrupted = type(error) is KeyboardInterrupt
             raise
         finally:
+            self.run.on_undelivered = lambda _: None  # nobody waits any more
             self.run.close()
             if not self.run.started:
                 HtmlPage.withdraw(self._config)

@@ -153,7 +153,7 @@ class EvalRun:
 
     def close(self) -> None:
         """Cancel what is not done, tell xdist's workers that no more rows come, free the store."""
-        if self._judge is None or self._judge.closed:
+        if self._judge is None or self.closed:
             return
         if self._for_workers and self._deliveries is not None:
             with suppress(StoreError):  # they end with their controller in any case
@@ -190,6 +190,11 @@ class EvalRun:
         write_cases(self.config.run_dir, self.info, rows_of(ConclusionRow, rows), windows)
         write_windows(self.config.run_dir, self.info, rows, windows)
         write_queue(self.config.run_dir, rows, windows)
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more rows come."""
+        return self._judge is None or self._judge.closed
 
     @property
     def started(self) -> bool:
@@ -312,6 +317,7 @@ class EvalRun:
             **bought_fields(
                 None if counts is None or ended_at is None else counts.spending,
                 self.config.limits,
+                is_exact=self._judge is None or self._judge.has_told_all,
             ),
             gate_expressions=self.config.gates,
             gates=() if self.summary is None else check_gates(self.gates, self.summary),

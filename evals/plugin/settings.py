@@ -16,6 +16,7 @@ from evals.config import (
     RunConfig,
     api_key_in_environment,
     base_url_in_environment,
+    check_api_key,
     resolve_judge_mode,
 )
 from evals.errors import ConfigError
@@ -42,6 +43,8 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
     if option.eval_plan and option.eval_judge in {"live", "batch"}:
         has_key = True  # none is needed: nothing is sent
     mode, why = resolve_judge_mode(option.eval_judge, has_key=has_key)
+    if mode != "recorded" and key is not None:
+        check_api_key(key)
     if option.eval_export is not None and option.eval_plan:
         raise ConfigError(
             "--plan", "--export-requests beside it", "one of them", "Drop the other one."

@@ -151,7 +151,7 @@ class Workers:
         for node_id in self._ids:
             if node_id in self._ended or self._run.catalog.case(node_id) is None:
                 continue
-            if self._run.stopped_by is not None:
+            if self._run.stopped_by is not None or self._run.closed:  # the latter by ``-x``
                 break
             for report in self._reports(node_id):
                 self._config.hook.pytest_runtest_logreport(report=report)

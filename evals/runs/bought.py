@@ -26,13 +26,18 @@ class TokensBought(Record):
 
 NO_TOKENS = TokensBought(input=0, cache_read=0, cache_write=0, output=0)
 
+_NOT_ALL_COUNTED = "the process that judges did not end by itself, and told of no more than this"
 
-def bought_fields(spending: Spending | None, limits: Limits) -> dict[str, Any]:
+
+def bought_fields(
+    spending: Spending | None, limits: Limits, *, is_exact: bool = True
+) -> dict[str, Any]:
     """Return the fields of ``RunInfo`` that say what was bought.
 
     Args:
         spending: at the end of the run; None before it, and where nobody could tell.
         limits: of the run.
+        is_exact: whether ``spending`` is all of it; else it is what is known, and more was bought.
     """
     if spending is None:
         return {
@@ -53,8 +58,8 @@ def bought_fields(spending: Spending | None, limits: Limits) -> dict[str, Any]:
             cache_write=tokens.cache_write,
             output=tokens.output,
         ),
-        "cost_usd": spending.cost_usd,
-        "cost_unknown_why": spending.cost_unknown_why,
+        "cost_usd": spending.cost_usd if is_exact else None,
+        "cost_unknown_why": spending.cost_unknown_why if is_exact else _NOT_ALL_COUNTED,
         "prices_as_of": spending.prices_as_of,
         "limits": limits,
         "budget_ran_out": spending.ran_out,

@@ -1,7 +1,9 @@
 """The process that judges, when something happens to it."""
 
 import os
+import select
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -18,11 +20,12 @@ from evals.config import (
     RunConfig,
 )
 from evals.errors import JudgeProcessError, StoreError
+from evals.judge_process.child import ended
 from evals.judge_process.client import JudgeProcess
 from evals.judge_process.evaluations import PREMISE
 from evals.judge_process.process import start_process
-from evals.judge_process.wire import Start
-from evals.judging.case import RunContext
+from evals.judge_process.wire import Failed, Start
+from evals.judging.case import Row, RunContext
 from evals.judging.request import JudgeSettings
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
@@ -80,6 +83,8 @@ def test_a_judge_that_is_killed_stops_the_run_with_one_message_and_loses_no_answ
     assert "JudgeProcessError" in killed.output
     assert "exit code -9" in killed.output
     assert killed.info["complete"] is False
+    assert killed.info["cost_usd"] is None
+    assert "did not end by itself" in killed.info["cost_unknown_why"]
     assert 0 < len(killed.rows) < 60
     first_half = messages_api.counts()["posts"]
     resumed = evaluations.run(*arguments, api=messages_api)
@@ -167,3 +172,48 @@ def test_a_store_that_cannot_be_opened_is_told_before_anything_is_judged(tmp_pat
     with pytest.raises(StoreError):
         judge.wait_opened()
     judge.close()
+
+
+def test_ctrl_c_in_the_middle_of_handing_it_items_leaves_nobody_waiting(
+    judge: JudgeProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge._process.send_signal(signal.SIGSTOP)  # it does not read: the message stops half-way
+
+    def interrupt() -> None:
+        while select.select([], [judge._connection], [], 0)[1]:
+            time.sleep(0.005)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    keys = [f"{PREMISE}::test_conclusion[{number}]" for number in range(20_000)]
+    with pytest.raises(KeyboardInterrupt):
+        judge.submit(keys)
+    # Where it waited for a process that waits for the rest of the message, it would take so long.
+    monkeypatch.setattr("evals.judge_process.client._CLOSE_TIMEOUT_S", 60.0)
+    judge.close()
+    with pytest.raises(CancelledError):
+        judge.delivered(keys[0])
+    assert not judge.has_told_all
+
+
+def test_a_row_that_cannot_be_told_is_told_as_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Row) -> str:
+        raise ValueError("cannot be written")
+
+    monkeypatch.setattr(ConclusionRow, "model_dump_json", refuse)
+    row_type: Any = ConclusionRow
+    told = ended("c1", row_type.model_construct())
+    assert isinstance(told, Failed)
+    assert isinstance(told.error, JudgeProcessError)
+    assert "cannot be written" in told.error.found
+
+
+@pytest.mark.parametrize("half", [b"", b"\x00\x00\x10\x00half a message"])
+def test_a_judge_whose_run_died_before_it_began_ends_in_silence(
+    half: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    started = start_process(live=False)
+    os.write(started.connection.fileno(), half)
+    started.connection.close()
+    assert started.process.wait() == 0
+    assert capfd.readouterr() == ("", "")

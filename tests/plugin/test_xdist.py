@@ -154,6 +154,28 @@ def test_a_worker_that_dies(
     assert "crashed while running" not in run.output
 
 
+def test_x_ends_a_run_whose_workers_have_all_died(bench: Bench, messages_api: MessagesApi) -> None:
+    """What they left is reported up to the first failure; the rest is no fault of the run's."""
+    evaluations = Evaluations(bench.folder / "x")
+    evaluations.folder.mkdir()
+    messages_api.reset(latency_s=0.3)
+    gallery = ["calibration/", "--gallery", str(bench.folder / "gallery.yaml")]
+    run = evaluations.run(
+        *(*gallery, "-n", "2", "-x", "--max-in-flight", "1"),
+        *("-p", "tests.plugin.dying_worker", "--max-worker-restart=0"),
+        api=messages_api,
+        environment={
+            "DYING_WORKERS": "all",
+            "DYING_AT": "setup",
+            "DYING_IN": "",
+            "PYTHONPATH": str(ROOT),
+        },
+    )
+    assert run.code == 1, run.output
+    assert "INTERNALERROR" not in run.output
+    assert "1 failed" in run.output
+
+
 def test_workers_that_all_die_before_they_have_collected_end_the_run_with_one_message(
     evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
