@@ -55,7 +55,7 @@ class RunConfig(Record):
     reasoning: ReasoningMode
     judge_repeat: int = Field(ge=0)
     max_in_flight: int = Field(ge=1, le=1000)
-    call_timeout_s: float = Field(gt=0)
+    call_timeout_s: float = Field(gt=0, allow_inf_nan=False)
     """Hard deadline of one HTTP attempt."""
     max_attempts: int = Field(ge=1)
     """Failed HTTP attempts a call may take; those refused with 429 or 529 do not count."""

@@ -96,7 +96,7 @@ class LiveCalls:
         Args:
             request: what to send; its guard has been checked.
             may_send: called before every attempt, when its place is free and nothing but sending is
-                left; what it raises ends the call.
+                left, so that what it counts is sent; what it raises ends the call.
 
         Raises:
             CallTimeoutError: no attempt was answered, and the last one hit the deadline.
@@ -131,10 +131,10 @@ class LiveCalls:
         self, request: JudgeRequest, tries: Tries, may_send: Callable[[], None]
     ) -> tuple[str, ApiMessage]:
         async with self._limiter.slot() as number:
-            # Not before the wait: much can happen while a call stands in line.
-            may_send()
+            # Neither before the wait: much can happen while a call stands in line.
             if self._refused is not None:
                 raise AttemptError(self._refused.what, self._refused.kind)
+            may_send()
             tries.made += 1
             self.attempts += 1
             self.calls += tries.made == 1
@@ -201,10 +201,13 @@ class LiveCalls:
                 "Check ANTHROPIC_API_KEY, --judge-model, ANTHROPIC_BASE_URL and the account's"
                 " limits.",
             )
-        if failure.kind == "outage":
+        if failure.kind in {"outage", "slow_down"}:
+            end = "nothing more is sent in this run"
+            if failure.kind == "slow_down":
+                end = f"so for {self._policy.outage_s:g} s, at the last of {attempts} attempts"
             return ExhaustedError(
                 where,
-                f"{found}; nothing more is sent in this run",
+                f"{found}; {end}",
                 "a server that is not overloaded all the time",
                 "Run again later: what is answered is kept. Or lower --max-in-flight.",
             )

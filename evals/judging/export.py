@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -24,6 +25,7 @@ ANSWER_LINE = "Answer with the JSON object alone."
 _TEXT_NAME = re.compile(r"[0-9a-f]{64}\.txt")
 _PART = ".part"
 """End of a file that is still written; it begins with a dot."""
+_PART_NAME = re.compile(rf"\.(requests-\d{{3,}}|manifest){re.escape(_PART)}")
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Export:
     def close(self) -> None:
         """Leave nothing of an export that does not come to its end; may be called twice."""
         for part in [*self._files, *([] if self._manifest is None else [self._manifest])]:
-            part.file.close()
+            with suppress(OSError):  # a full disk takes no more of what is thrown away here
+                part.file.close()
             part.path.unlink(missing_ok=True)
 
     def _write(self, request: JudgeRequest) -> None:
@@ -126,8 +129,9 @@ class Export:
     def _begin(self) -> _Part:
         if self._manifest is None:
             make_private(self._folder)
-            for left in self._folder.glob(f".*{_PART}"):  # of an export that was killed
-                left.unlink()
+            for left in self._folder.iterdir():  # of an export that was killed
+                if _PART_NAME.fullmatch(left.name):
+                    left.unlink()
             self._manifest = self._part("manifest")
         return self._manifest
 

@@ -41,7 +41,7 @@ class Workers:
         """Selected items; None until the first worker has told them."""
         self._deaths: list[str] = []
         self._crashes: dict[str, Any] = {}
-        """Item -> the first worker that died in it."""
+        """Item -> the worker that died in it."""
         self._silenced: pytest.TestReport | None = None
         self._seen: dict[str, pytest.TestReport] = {}
         """Item -> its last report, until the one of its teardown."""
@@ -51,12 +51,14 @@ class Workers:
     def pytest_xdist_setupnodes(self, config: pytest.Config, specs: Sequence[Any]) -> None:
         """Refuse what would report an item twice, or never."""
         error = None
-        if config.option.dist == "each":
+        if config.option.dist not in {"no", "load", "worksteal"}:
+            # ``each`` runs every item on every worker; those that keep scopes together run an item
+            # again whose worker died, and can wait for ever then (seen with xdist 3.8).
             error = ConfigError(
-                "--dist each",
-                "every item on every worker",
-                "every item once",
-                "Use --dist load, which -n alone means.",
+                "--dist",
+                config.option.dist,
+                "load or worksteal: every item once, on whichever worker is free",
+                "Use -n alone: the tests only wait for what is judged elsewhere.",
             )
         elif any(not spec.popen or spec.chdir for spec in specs):
             error = ConfigError(
@@ -104,31 +106,25 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Take the death for no outcome: ``end_items`` says, or another worker, how it ends."""
+        """Take the death for no outcome, but a setup that passed: ``end_items`` says the rest."""
         if self._run.catalog.case(crashitem) is not None:
-            self._crashes.setdefault(crashitem, report.node)
-            self._silence(report)
+            self._crashes[crashitem] = report.node
+            self._silenced = report
+            report.when = "setup"
+            report.outcome = "passed"
+            report.longrepr = None
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember how far an item has come, and let none come to a second outcome."""
-        item = report.nodeid
-        if report is self._silenced:
-            return
-        if item in self._crashes and self._is_said(report):
-            # --dist loadscope and its like give the item to another worker.
-            self._silence(report)
-        elif report.when == "teardown":
-            self._join(report)
-            self._ended.add(item)
-            self._seen.pop(item, None)
-        else:
-            self._join(report)
-            self._seen[item] = report
+        """Remember how far an item has come."""
+        if report.when == "teardown":
+            self._ended.add(report.nodeid)
+            self._seen.pop(report.nodeid, None)
+        elif report is not self._silenced:
+            self._seen[report.nodeid] = report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Drop the cases without a name that JUnit's report made of silenced reports."""
+        """Drop the case without a name that JUnit's report makes of a death between two items."""
         for plugin in self._config.pluginmanager.get_plugins() if self._crashes else ():
             cases = getattr(plugin, "node_reporters_ordered", None)
             if cases is not None:
@@ -169,24 +165,6 @@ class Workers:
             for line in where:
                 terminalreporter.write_line(line)
 
-    def _is_said(self, report: pytest.TestReport) -> bool:
-        seen = self._seen.get(report.nodeid)
-        has_outcome = seen is not None and (seen.when == "call" or not seen.passed)
-        return report.nodeid in self._ended or (has_outcome and report.when != "teardown")
-
-    def _silence(self, report: pytest.TestReport) -> None:
-        """Make it a report that says nothing: of a setup that passed."""
-        self._silenced = report
-        report.when = "setup"
-        report.outcome = "passed"
-        report.longrepr = None
-        self._join(report)
-
-    def _join(self, report: pytest.TestReport) -> None:
-        """Reporters tell items apart by their worker, too: keep one item together."""
-        if report.nodeid in self._crashes:
-            report.__dict__["node"] = self._crashes[report.nodeid]
-
     def _reports(self, node_id: str) -> Iterator[pytest.TestReport]:
         seen = self._seen.get(node_id)
         last = seen
@@ -212,7 +190,7 @@ class Workers:
 
     def _report(self, node_id: str, when: Phase, failure: str = "") -> pytest.TestReport:
         path, _, name = node_id.partition("::")
-        return pytest.TestReport(
+        report = pytest.TestReport(
             nodeid=node_id,
             location=(path, None, name),
             keywords={},
@@ -220,3 +198,7 @@ class Workers:
             longrepr=failure or None,
             when=when,
         )
+        if node_id in self._crashes:
+            # Reporters tell items apart by their worker, too.
+            report.__dict__["node"] = self._crashes[node_id]
+        return report

@@ -96,6 +96,20 @@ def test_a_key_that_the_server_says_back_is_said_to_nobody(
     assert not [note for note in looked.status.notes if KEY in note]
 
 
+def test_an_answer_that_says_the_key_back_is_not_kept(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("answers_key:1-1")
+    looked = Looked()
+    found = judge(store, messages_api, two_steps(2), looked)
+    assert found.reasons == ["exhausted"]
+    [detail] = found.details
+    assert "says the API key back" in detail
+    assert all(KEY not in message for message in stored(store).values())
+    assert len(stored(store)) == 2
+    assert messages_api.batch_counts()["requests"] == 3
+
+
 @pytest.mark.parametrize("kind", ["api_error", "expired", "missing", "no_message"])
 def test_what_may_pass_is_asked_again_in_the_next_round(
     kind: str, store: Path, messages_api: MessagesApi

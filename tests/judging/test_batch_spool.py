@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -79,3 +80,16 @@ def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="room for the requests of a round"):
         Spool(tmp_path / "file").add(request_for("a"))
+
+
+def test_a_full_disk_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_full_disk(dir: Path) -> IO[bytes]:  # noqa: A002  the name that the library gives it
+        assert dir == tmp_path
+        return Path("/dev/full").open("wb")
+
+    spool = Spool(tmp_path)
+    monkeypatch.setattr("tempfile.TemporaryFile", on_full_disk)
+    spool.add(request_for("a"))
+    with pytest.raises(StoreError, match="No space left"):
+        spool.sealed()
+    spool.close()

@@ -11,7 +11,7 @@ import pytest
 
 from evals.config import NO_LIMITS
 from evals.judging.batch.engine import BatchEngine
-from evals.judging.store import AnswerStore
+from evals.judging.store import AnswerStore, StoredAnswer
 from tests.judging.batch_runs import (
     CONTEXT,
     POLICY,
@@ -24,7 +24,7 @@ from tests.judging.batch_runs import (
     stored,
     two_steps,
 )
-from tests.judging.helpers import MODEL, request_for
+from tests.judging.helpers import MODEL, message_for, request_for
 from tests.messages_api.fixtures import MessagesApi
 
 
@@ -280,6 +280,30 @@ def test_a_batch_that_another_run_is_just_sending_is_left_to_it(
     assert judge(store, messages_api, two_steps(1)).reasons == []
     assert other.open_batches(messages_api.url) == ()
     other.close()
+
+
+def test_an_answer_that_another_run_stores_before_the_round_is_sent_is_taken_and_all_is_counted(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    request = request_for("the same")
+
+    async def run() -> None:
+        async with batch_engine(store, messages_api) as engine:
+            cases = [TwoSteps("the same"), TwoSteps("another")]
+            for case in cases:
+                assert await engine.walk(case, CONTEXT) is None
+            text = message_for("{}")
+            engine.store.put(StoredAnswer(request.request_hash, text, MODEL, MODEL, None))
+            found = await judged(engine, cases)
+            assert found.reasons == []
+            assert found.rows[0].calls[0].source == "store"
+            counts = engine.counts
+            assert counts.calls == counts.spending.answers == 4
+
+    asyncio.run(run())
+    # What was noted already went out, and was paid for; what stood first stands.
+    assert messages_api.batch_counts()["requests"] == 4
+    assert stored(store)[request.request_hash] == message_for("{}")
 
 
 def test_a_request_that_several_cases_share_is_sent_once(

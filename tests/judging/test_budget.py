@@ -166,6 +166,16 @@ def test_a_call_that_fails_for_good_counts_as_sent_and_holds_nothing_more(tmp_pa
     assert bench.budget.spending.tokens.all == TOKENS_AN_ANSWER
 
 
+def test_what_is_held_back_after_a_refusal_for_the_whole_run_does_not_count_as_sent(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, limits(max_calls=2), AttemptError("no such key", "stop_run"))
+    found = bench.ask_in_turn(*requests(4))
+    assert [type(each) for each in found] == [ExhaustedError] * 4
+    assert bench.sent == 1
+    assert bench.budget.spending.ran_out is None
+
+
 def test_a_call_whose_answer_another_run_stored_meanwhile_is_given_back(tmp_path: Path) -> None:
     asked = requests(3)
     bench = Bench(tmp_path, limits(max_calls=1))

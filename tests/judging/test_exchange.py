@@ -2,7 +2,7 @@ import json
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -370,12 +370,27 @@ def test_an_export_that_breaks_off_leaves_the_last_one_whole(tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.jsonl", "requests.jsonl"]
 
 
-def test_what_a_killed_export_left_is_cleared_by_the_next(tmp_path: Path) -> None:
+def test_what_a_killed_export_left_is_cleared_by_the_next_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / ".notes.part").write_text("of somebody else")
     killed = Export(tmp_path, as_text=False)
     killed.add(B)
     export_requests([A], tmp_path, as_text=False)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.jsonl", "requests.jsonl"]
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [".notes.part", "manifest.jsonl", "requests.jsonl"]
     killed.close()
+
+
+def test_an_export_onto_a_full_disk_says_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_full_disk(path: Path) -> IO[bytes]:
+        path.touch()
+        return Path("/dev/full").open("wb")
+
+    monkeypatch.setattr("evals.judging.export._open_anew", on_full_disk)
+    with pytest.raises(ExchangeError, match="No space left"):
+        export_requests([A], tmp_path, as_text=False)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_results_of_several_batches_are_taken_in_together(exchange: Exchange) -> None:

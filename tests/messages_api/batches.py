@@ -9,6 +9,7 @@ requests, counted from 1 over all batches:
 
     invalid, api_error, expired, canceled, missing       no answer
     says_key                                             as invalid, and says the key back
+    answers_key                                          an answer that says the key back
     doubled, contradicted, stranger, unreadable          a line more
     truncated, refusal, other_model, …                   an answer that is no judgement (``SPOILT``)
 
@@ -41,7 +42,7 @@ CONTROL = "/control/batches"
 _OPENING = '{"requests":['
 _OF_REQUESTS = SPOILT | {
     *("says_key", "invalid", "api_error", "expired", "canceled", "missing"),
-    *("doubled", "contradicted", "stranger", "unreadable"),
+    *("answers_key", "doubled", "contradicted", "stranger", "unreadable"),
 }
 _OF_EXCHANGES = re.compile(
     r"(submit|list|poll|results)\.(http_\d{3}|outage)|submit\.lost|results\.(cut_off|silent)"
@@ -306,6 +307,8 @@ def _results_of(request: Json, fault: str, key: str) -> tuple[str, list[bytes]]:
     }
     if fault in errors:
         return "errored", [_errored(custom_id, *errors[fault])]
+    if fault == "answers_key":
+        message["content"] = [{"type": "text", "text": f"with {key}"}]
     line = _line(custom_id, {"type": "succeeded", "message": message})
     more = {
         "doubled": [line],

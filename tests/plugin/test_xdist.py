@@ -90,7 +90,6 @@ def alone(bench: Bench) -> Figures:
         ["-n", "0"],
         ["-n", "2"],
         ["-n", "2", "--maxprocesses=1"],
-        ["-n", "2", "--dist", "loadscope"],
         ["-n", "2", "--dist", "worksteal"],
         ["--dist", "load", "--tx", "2*popen"],
     ],
@@ -125,9 +124,6 @@ def test_more_workers_than_items(
         pytest.param("gw0", "call", "", ["--max-worker-restart=0"], id="and is not replaced"),
         pytest.param("gw0,gw1", "call", "", ["--max-worker-restart=0"], id="with all others"),
         pytest.param("all", "setup", "", ["--max-worker-restart=1"], id="again and again"),
-        pytest.param("gw0", "call", "w0001", ["--dist", "loadscope"], id="with its scope"),
-        pytest.param("gw0", "teardown", "w0001", ["--dist", "loadscope"], id="so, and was judged"),
-        pytest.param("gw0", "end", "w0001", ["--dist", "loadscope"], id="so, and had ended"),
         pytest.param("gw0", "end", "w0001", [], id="between two items"),
     ],
 )
@@ -215,7 +211,8 @@ def test_what_is_sent_to_a_worker_that_has_just_died_is_no_error(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-n", "2", "--dist", "each"], "--dist each: found every item on every worker"),
+        (["-n", "2", "--dist", "each"], "--dist: found each"),
+        (["-n", "2", "--dist", "loadscope"], "--dist: found loadscope"),
         (["--dist", "load", "--tx", "ssh=localhost"], "--tx: found ssh=localhost"),
         (["--dist", "load", "--tx", "popen//chdir=/"], "--tx: found popen//chdir=/"),
     ],

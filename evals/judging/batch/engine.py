@@ -128,15 +128,14 @@ class BatchEngine(JudgeEngine):
 
     def answered(self, request_hash: str, message: ApiMessage) -> None:
         """Count an answer, once, however often it is downloaded: see ``Follower``."""
-        if request_hash in self._origins:
-            return
-        self._note_origin(request_hash, "batch", self._times_asked(request_hash))
         admission = self._admissions.pop(request_hash, None)
-        if admission is None:  # an earlier run sent it
-            self._budget.buy(message)
-        else:
+        is_new = request_hash not in self._origins
+        self._note_origin(request_hash, "batch", self._times_asked(request_hash))
+        if admission is not None:
             admission.settle(message)
             admission.close()
+        elif is_new:  # an earlier run sent it
+            self._budget.buy(message)
 
     def failed(self, request_hash: str, failure: Failure) -> None:
         """Ask again or give up: see ``Follower``."""
@@ -153,11 +152,12 @@ class BatchEngine(JudgeEngine):
         answer = self._found(request)
         request_hash = request.request_hash
         if answer is not None:
-            self._leave_budget(request_hash)  # where it came by another way than was waited for
+            if not self._is_under_way(request_hash):  # it came by another way than was waited for
+                self._leave_budget(request_hash)
             return response_of(answer.message, request, answer.source, answer.attempts)
         if request_hash in self._given_up:
             raise self._unanswered(request, self._given_up[request_hash])
-        if request_hash not in self._spool and not self._rounds.holds(request_hash):
+        if not self._is_under_way(request_hash):
             if request_hash not in self._admissions:
                 admission = self._budget.enter(request)
                 if admission is None:
@@ -179,6 +179,9 @@ class BatchEngine(JudgeEngine):
 
     def _times_asked(self, request_hash: str) -> int:
         return 1 + self._in_vain[request_hash]
+
+    def _is_under_way(self, request_hash: str) -> bool:
+        return request_hash in self._spool or self._rounds.holds(request_hash)
 
     def _leave_budget(self, request_hash: str) -> None:
         admission = self._admissions.pop(request_hash, None)

@@ -32,6 +32,7 @@ _FOR_GOOD = frozenset(
 """Error types that the same request meets again; any other may pass."""
 _DETAIL_LENGTH = 200
 RUN_AGAIN = "Run again: what is answered is kept. Or raise --max-attempts."
+_CHECK_SERVER = "Check ANTHROPIC_BASE_URL: a server that says keys back is not to be trusted."
 
 Follow = Literal["again", "give_up"]
 """What follows from a result without an answer: it is asked again, or never in this run."""
@@ -147,6 +148,11 @@ class Intake:
             same = same_message(self._standing(request_hash), text)
             self._doubled += same
             self._contradicted += not same
+            return None
+        if self._hide(text) != text:
+            # It would be kept in the store, in rows and on pages.
+            what = "an answer that says the API key back"
+            self._failed.setdefault(request_hash, Failure("give_up", what, _CHECK_SERVER))
             return None
         try:
             message = parse_message(text)

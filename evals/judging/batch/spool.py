@@ -7,6 +7,7 @@ process.
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -100,7 +101,8 @@ class SpooledBatch:
 
     def close(self) -> None:
         """Delete the file; may be called twice."""
-        self._file.close()
+        with suppress(OSError):  # a full disk takes no more of what is thrown away here
+            self._file.close()
 
 
 class Spool:
