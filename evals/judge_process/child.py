@@ -25,8 +25,8 @@ from evals.judge_process.wire import (
     TellMissing,
 )
 from evals.judging.case import Row
-from evals.judging.engine import open_engine
 from evals.judging.hidden_key import hide_in_logs
+from evals.judging.opening import open_engine
 
 _COUNTS_EVERY_S = 0.2
 

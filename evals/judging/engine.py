@@ -7,11 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pydantic import SecretStr
-
-from evals.config import RunConfig
 from evals.errors import (
-    ConfigError,
     EvalError,
     IsolationError,
     NotRecordedError,
@@ -21,8 +17,6 @@ from evals.judging.batch.status import RoundStatus
 from evals.judging.budget import Budget, Spending
 from evals.judging.calls import LiveCalls
 from evals.judging.case import Case, Row, RunContext
-from evals.judging.export import Export
-from evals.judging.live import LiveTransport
 from evals.judging.message import (
     ApiMessage,
     ModelPin,
@@ -31,11 +25,9 @@ from evals.judging.message import (
     response_of,
 )
 from evals.judging.missing import Missing
-from evals.judging.prices import load_prices
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
 from evals.judging.response import JudgeResponse
-from evals.judging.retry import RetryPolicy
 from evals.judging.store import AnswerStore, StoredAnswer
 from evals.records import AnswerSource
 
@@ -318,53 +310,3 @@ class JudgeEngine:
             "Set ANTHROPIC_API_KEY and use --judge live, which records it; or use"
             " --export-requests, answer elsewhere, and run python -m evals.judging import.",
         )
-
-
-def open_engine(config: RunConfig) -> JudgeEngine:
-    """Open the judge of a run; with a live judge this imports the SDK (about a second).
-
-    Raises:
-        StoreError: the store or a recording cannot be opened.
-        ConfigError: live or batch mode without a key.
-    """
-    if config.judge_mode == "batch":
-        # Here, because that judge is made of this one.
-        from evals.judging.batch.engine import open_batch_engine  # noqa: PLC0415
-
-        return open_batch_engine(config)
-    live: LiveCalls | None = None
-    if config.judge_mode == "live":
-        transport = LiveTransport(
-            api_key=key_of(config), base_url=config.base_url, max_in_flight=config.max_in_flight
-        )
-        policy = RetryPolicy(
-            max_attempts=config.max_attempts, attempt_timeout_s=config.call_timeout_s
-        )
-        live = LiveCalls(transport, policy, config.max_in_flight)
-    budget = Budget(config.limits, load_prices())
-    store = AnswerStore(config.store_path)
-    try:
-        export = None
-        if config.judge_mode == "recorded" and config.export_dir is not None:
-            export = Export(config.export_dir, as_text=True)
-        recordings = Recordings(config.recordings_dir)
-        return JudgeEngine(store, recordings, live, budget, Missing(export))
-    except BaseException:
-        store.close()
-        raise
-
-
-def key_of(config: RunConfig) -> SecretStr:
-    """Return the key of a run that makes calls.
-
-    Raises:
-        ConfigError: it has none.
-    """
-    if config.api_key is None:
-        raise ConfigError(
-            f"--judge {config.judge_mode}",
-            "no ANTHROPIC_API_KEY in the environment",
-            "a key",
-            "Set ANTHROPIC_API_KEY, or use --judge recorded.",
-        )
-    return config.api_key

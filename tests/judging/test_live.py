@@ -15,7 +15,6 @@ from pydantic import SecretStr
 
 from evals.config import NO_LIMITS, RunConfig
 from evals.errors import (
-    CallTimeoutError,
     ConfigError,
     EvalError,
     ExhaustedError,
@@ -24,8 +23,9 @@ from evals.errors import (
     TruncatedError,
     WrongModelError,
 )
-from evals.judging.engine import JudgeEngine, open_engine
+from evals.judging.engine import JudgeEngine
 from evals.judging.live import LiveTransport
+from evals.judging.opening import open_engine
 from evals.judging.response import JudgeResponse, parse_answer
 from evals.judging.transport import AttemptError
 from evals.premise.schema import Pass1
@@ -166,20 +166,6 @@ def test_a_server_that_is_not_there_exhausts_the_call(configure: Configure) -> N
     assert "no connection" in str(error)
 
 
-@pytest.mark.parametrize("fault", ["silent", "dripping"])
-def test_the_deadline_holds_against_a_server_that_never_ends(
-    configure: Configure, messages_api: MessagesApi, fault: str
-) -> None:
-    config = configure(call_timeout_s=0.5, max_attempts=2)
-    messages_api.reset(f"{fault}:1-1")
-    (answer,), _ = ask_all(config, "a")
-    assert answer.call.attempts == 2
-    messages_api.reset(f"{fault}:1-")
-    (error,), _ = ask_all(config, "b")
-    assert isinstance(error, CallTimeoutError)
-    assert messages_api.counts()["posts"] == 2
-
-
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
@@ -281,7 +267,7 @@ def test_live_mode_without_a_key_is_refused(configure: Configure) -> None:
 def test_recorded_mode_needs_no_key_and_imports_no_sdk(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from evals.config import NO_LIMITS, RunConfig\n"
-        "from evals.judging.engine import open_engine\n"
+        "from evals.judging.opening import open_engine\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "config = RunConfig.model_construct(judge_mode='recorded', api_key=None,"
         " limits=NO_LIMITS, store_path=folder / 's.sqlite', recordings_dir=folder,"

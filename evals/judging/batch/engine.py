@@ -5,7 +5,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import NoReturn
 
-from evals.config import RunConfig
 from evals.errors import ExhaustedError
 from evals.judging.batch.api import BatchesApi
 from evals.judging.batch.intake import Failure
@@ -14,18 +13,13 @@ from evals.judging.batch.spool import Spool, SpooledBatch
 from evals.judging.batch.walk import Walk
 from evals.judging.budget import Admission, Budget
 from evals.judging.case import Case, Row, RunContext
-from evals.judging.engine import EngineCounts, JudgeEngine, key_of
+from evals.judging.engine import EngineCounts, JudgeEngine
 from evals.judging.message import ApiMessage, response_of
-from evals.judging.prices import load_prices
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
 from evals.judging.response import JudgeResponse
 from evals.judging.retry import RetryPolicy
-from evals.judging.sdk import ApiClient
 from evals.judging.store import AnswerStore
-
-_CONNECTIONS = 4
-"""One after the other is what is sent; a connection that broke is not waited for."""
 
 
 class BatchEngine(JudgeEngine):
@@ -200,29 +194,3 @@ class BatchEngine(JudgeEngine):
             "an answer",
             failure.todo,
         )
-
-
-def open_batch_engine(config: RunConfig) -> BatchEngine:
-    """Open the judge of a batch run; this imports the SDK (about a second).
-
-    Raises:
-        StoreError: the store or a recording cannot be opened.
-        ConfigError: there is no key.
-    """
-    client = ApiClient(
-        api_key=key_of(config), base_url=config.base_url, max_connections=_CONNECTIONS
-    )
-    policy = RetryPolicy(max_attempts=config.max_attempts, attempt_timeout_s=config.call_timeout_s)
-    store = AnswerStore(config.store_path)
-    try:
-        return BatchEngine(
-            store,
-            Recordings(config.recordings_dir),
-            BatchesApi(client, config.call_timeout_s),
-            policy,
-            poll_s=config.batch_poll_s,
-            budget=Budget(config.limits, load_prices(), in_batch=True),
-        )
-    except BaseException:
-        store.close()
-        raise
