@@ -74,6 +74,7 @@ class EvalRun:
         self._deliveries: AnswerStore | None = None
         self._running = False
         self._for_workers = False
+        self._undeliverable = False
         self._writer: RunWriter | None = None
         self._started_at = datetime.now(UTC)
 
@@ -257,11 +258,12 @@ class EvalRun:
         self.judged += 1
         if isinstance(row, EvalError) and row.stops_run and self.stopped_by is None:
             self.stopped_by = row
-        if self._for_workers:
+        if self._for_workers and not self._undeliverable:
             assert self._deliveries is not None
             try:
                 self._deliveries.put_result(self.config.run_id, node_id, result_text(row))
             except StoreError as error:
+                self._undeliverable = True  # a locked store is not waited for again at every row
                 self.stopped_by = self.stopped_by or error
                 if self.untold is None:
                     self.on_undelivered(self.stopped_by)

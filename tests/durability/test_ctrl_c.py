@@ -39,9 +39,15 @@ def to_the_controller(process: Popen[str], number: int) -> None:
     os.kill(process.pid, number)
 
 
-@pytest.mark.parametrize("send", [to_all, to_the_controller])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize(
+    ("send", "number", "workers"),
+    [
+        (to_all, signal.SIGINT, ()),
+        (to_the_controller, signal.SIGTERM, ()),
+        (to_the_controller, signal.SIGINT, ("-n", "2")),
+        (to_all, signal.SIGTERM, ("-n", "2")),
+    ],
+)
 def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     send: Callable[[Popen[str], int], None],
     number: int,

@@ -173,7 +173,8 @@ async def _cancelled_while_waiting(
     engine: BatchEngine, cases: Sequence[TwoSteps], messages_api: MessagesApi
 ) -> None:
     running = asyncio.create_task(judged(engine, cases))
-    while messages_api.batch_counts()["batches"] == 0:  # noqa: ASYNC110  another process counts
+    while messages_api.batch_counts()["batches"] == 0:
+        assert not running.done(), "it came to its end without a batch"
         await asyncio.sleep(0.01)
     running.cancel()
     with suppress(asyncio.CancelledError):

@@ -112,16 +112,14 @@ def downloading(api: MessagesApi) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("faults", "polls", "reached"),
+    ("faults", "polls", "reached", "workers"),
     [
-        ((), NEVER, sent),
-        ((), NEVER, looked_at),
-        (("results.silent:1-1",), 0, downloading),
-        (("submit.lost:1-1", "list.outage:1-"), 0, sent),
+        ((), NEVER, sent, ("-n", "2")),
+        (("results.silent:1-1",), 0, downloading, ()),
+        (("submit.lost:1-1", "list.outage:1-"), 0, sent, ()),
     ],
-    ids=["sent", "looked at", "half downloaded", "answer lost"],
+    ids=["sent, two workers", "half downloaded", "answer lost"],
 )
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "two workers"])
 def test_after_a_sigkill_no_request_is_sent_twice(
     faults: tuple[str, ...],
     polls: int,
@@ -173,8 +171,9 @@ def to_the_controller(process: subprocess.Popen[str], number: int) -> None:
     os.kill(process.pid, number)
 
 
-@pytest.mark.parametrize("send", [to_all, to_the_controller])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("send", "number"), [(to_all, signal.SIGINT), (to_the_controller, signal.SIGTERM)]
+)
 def test_a_run_that_is_told_to_end_while_it_waits_says_what_goes_on(
     send: Callable[[subprocess.Popen[str], int], None],
     number: int,

@@ -268,17 +268,18 @@ def test_a_second_run_asks_for_nothing_and_a_part_is_taken_up(
     assert values[0] == values[1]
 
 
-@pytest.mark.parametrize("metric", ["coverage_explicit", "quality_coverage", "redundancy_rate"])
 def test_gates_hold_the_new_figures(
-    metric: str, evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
     arguments = ["evals/", "--traces", str(make_trace(4, 3))]
-    met = evaluations.run(*arguments, "--gate", f"{metric} >= 0", api=messages_api)
+    metrics = ("coverage_explicit", "quality_coverage", "redundancy_rate")
+    at_least_0 = [f"--gate={metric} >= 0" for metric in metrics]
+    met = evaluations.run(*arguments, *at_least_0, api=messages_api)
     assert met.code == 0, met.output
-    missed = evaluations.run(*arguments, "--gate", f"{metric} > 1", api=messages_api)
+    missed = evaluations.run(*arguments, *(f"--gate={m} > 1" for m in metrics), api=messages_api)
     assert missed.code == 10, missed.output
-    assert [gate["passed"] for gate in missed.info["gates"]] == [False]
-    assert missed.info["gates"][0]["metric_value"] is not None
+    assert [gate["passed"] for gate in missed.info["gates"]] == [False] * 3
+    assert all(gate["metric_value"] is not None for gate in missed.info["gates"])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ PREMISE = "evals/premise"
         (["--recordings", "/nonexistent"], "--recordings"),
         (["--store", "/dev/null/store.sqlite"], "/dev/null/store.sqlite"),
         (["--rootdir", "/"], "--rootdir"),
+        (["--call-timeout-s", "inf"], "--call-timeout-s"),
     ],
 )
 def test_a_place_that_cannot_be_used_is_a_usage_error(

@@ -108,7 +108,7 @@ def test_a_plan_tells_what_the_run_after_it_sends(
     assert set(done.missing.values()) == {0}
 
 
-@pytest.mark.parametrize("calls", [7, 25, 45])
+@pytest.mark.parametrize("calls", [7, 45])
 def test_a_plan_of_the_rest_after_a_budget_ran_out(
     calls: int, evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:

@@ -137,7 +137,7 @@ def test_a_narrow_terminal_has_a_short_line(watch_run: WatchRun) -> None:
     assert run.at_the_end.everything == without_ours(run).everything
 
 
-@pytest.mark.parametrize("arguments", [["-qq"], ["--color=no"], ["-p", "no:terminal"]])
+@pytest.mark.parametrize("arguments", [["-qq"], ["-p", "no:terminal"]])
 def test_who_wants_it_quiet_or_without_escapes_sees_no_line(
     arguments: list[str], watch_run: WatchRun
 ) -> None:

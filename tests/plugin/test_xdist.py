@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from evals.judging.store import AnswerStore
-from evals.plugin.delivery import WORKER_INPUT, WorkerInput
-from evals.plugin.worker import Worker
+from evals.plugin.delivery import WORKER_INPUT
 from evals.plugin.workers import Workers
 from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.figures import Figures, figures_of, junit_of
@@ -230,15 +229,6 @@ def test_what_would_report_an_item_twice_or_never_is_a_usage_error(
     assert said in " ".join(run.output.split())
     assert messages_api.counts()["posts"] == 0
     assert not run.run_dir.exists()
-
-
-def test_an_item_that_an_xdist_group_renamed_is_waited_for_by_nobody(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    store = str(tmp_path / "answers.sqlite")
-    worker = Worker(WorkerInput(run_id="r", store_path=store, case_ids={}).as_plain())
-    with pytest.raises(pytest.fail.Exception, match="Drop the xdist_group mark"):
-        worker.judged("evals/premise/test_premise.py::test_conclusion[c]@group", request.session)
 
 
 def test_selection_selects_what_is_called(
