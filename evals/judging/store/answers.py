@@ -76,6 +76,7 @@ class AnswerStore(Deliveries, Batches):
         Raises:
             StoreError: it cannot be written.
         """
+        self._check_place()
         with self._told():
             inserted = self._db.execute(_INSERT + "DO NOTHING", _columns(answer)).rowcount
         if inserted:
@@ -97,6 +98,7 @@ class AnswerStore(Deliveries, Batches):
         Raises:
             StoreError: they cannot be written.
         """
+        self._check_place()
         statement = _INSERT + (_OVERWRITE if replace else "DO NOTHING")
         rows = map(_columns, answers)  # one by one: an import can be of a hundred thousand
         with self._told(), self._transaction():

@@ -56,6 +56,7 @@ class StoreFile:
             raise self._error(*fault_of(error, busy_timeout_s)) from error
         with self._told():
             self._db = _connect(path, busy_timeout_s)
+            self._place = _place_of(path)
             try:
                 # Before anything is written, so that a foreign file stays as it is.
                 version = self._checked_version()
@@ -145,8 +146,31 @@ class StoreFile:
             self._db.execute(f"PRAGMA busy_timeout = {timeout_s * 1000:.0f}")
             self._waits_s = timeout_s
 
+    def _check_place(self) -> None:
+        """Check that what is written is what stands at the path.
+
+        SQLite goes on writing into a file that was deleted or replaced, and all of it is lost.
+
+        Raises:
+            StoreError: it is not.
+        """
+        if _place_of(self.path) != self._place:
+            raise self._error(
+                "another file, or none, in its place since it was opened",
+                "the same file as long as a run goes on",
+                "Leave the store alone while it is in use; what was answered since is lost.",
+            )
+
     def _error(self, found: str, wanted: str, todo: str) -> StoreError:
         return StoreError(str(self.path), found, wanted, todo)
+
+
+def _place_of(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
