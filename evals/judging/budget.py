@@ -141,6 +141,8 @@ class Budget:
         self._answers = 0
         self._tokens = NO_TOKENS
         self._uncounted = 0
+        self._under_way = 0
+        """Calls sent and not yet ended."""
         self._unpriced: str | None = None
         self._refused: Amount | None = None
         """The least that there was no room for; None while there is."""
@@ -207,6 +209,7 @@ class Budget:
 
     def leave(self, admission: Admission) -> None:
         """End a call, answered or not: see ``Admission.close``."""
+        self._under_way -= admission in self._open and not admission.held.calls
         self._release(admission, admission.held)
         self._open.discard(admission)
         if not self._open:
@@ -218,6 +221,7 @@ class Budget:
         if admission.held.calls:
             self._release(admission, _ONE_CALL)
             self._used = self._used.plus(_ONE_CALL)
+            self._under_way += 1
 
     def buy(self, message: ApiMessage, admission: Admission | None = None) -> None:
         """Count an answer.
@@ -311,6 +315,8 @@ class Budget:
             return "no price table was read"
         if self._unpriced is not None:
             return f"no price for {for_terminal(self._unpriced)} in pyproject.toml"
+        if self._in_batch and self._under_way:  # as where the run ends before its batches do
+            return f"{self._under_way} calls are in batches that go on, and will be billed"
         if self._uncounted:
             return f"{self._uncounted} answers without a token count"
         return None

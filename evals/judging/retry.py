@@ -91,6 +91,11 @@ class Tries:
         return self._wait_s
 
     @property
+    def failures(self) -> int:
+        """Attempts that failed, and were not only put off."""
+        return self._failures
+
+    @property
     def are_over(self) -> bool:
         """Whether the call is given up."""
         if self._failures >= self._policy.max_attempts:

@@ -144,15 +144,25 @@ def test_batches_of_others_of_the_same_size_are_waited_for_and_do_no_harm(
     assert len(stored(store)) == 10
 
 
+@pytest.mark.parametrize("fault", ["poll.http_404:1-1", "results.http_404:1-1"])
+def test_a_batch_that_is_once_not_found_is_looked_at_again_and_not_paid_for_twice(
+    fault: str, store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches(fault)
+    assert judge(store, messages_api, two_steps(5)).reasons == []
+    assert messages_api.batch_counts()["requests"] == 10
+
+
 def test_a_batch_that_the_server_does_not_know_any_more_is_asked_again(
     store: Path, messages_api: MessagesApi
 ) -> None:
-    messages_api.reset_batches("poll.http_404:1-1")
+    messages_api.reset_batches("poll.http_404:1-3")
     looked = Looked()
     found = judge(store, messages_api, two_steps(5), looked)
     assert found.reasons == []
     assert messages_api.batch_counts()["requests"] == 15
     assert "404" in looked.status.notes[0]
+    assert "paid for again" in looked.status.notes[0]
 
 
 @pytest.mark.parametrize("fault", ["poll.http_500:1-", "results.http_500:1-", "poll.http_401:1-"])

@@ -15,7 +15,7 @@ from evals.judging.budget import Budget
 from evals.judging.calls import LiveCalls
 from evals.judging.engine import JudgeEngine
 from evals.judging.estimates import CHARS_PER_TOKEN, Estimates, size_of
-from evals.judging.prices import ModelPrices, PriceTable, TokenCounts
+from evals.judging.prices import ModelPrices, PriceTable, TokenCounts, load_prices
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
 from evals.judging.response import JudgeResponse
@@ -377,3 +377,19 @@ def test_estimates_learn_tokens_and_cost_of_each_prompt_by_itself() -> None:
     assert (estimates.knows("premise.pass_1"), estimates.knows("other")) == (True, False)
     assert estimates.cost_usd(short._replace(model="claude-unknown")) is None
     assert estimates.least_cost_usd(other._replace(model="claude-unknown")) is None
+
+
+def test_what_is_under_way_in_batches_makes_the_cost_unknown_until_it_has_ended() -> None:
+    budget = Budget(NO_LIMITS, load_prices(), in_batch=True)
+    places = [budget.enter(request_for(text)) for text in ("a", "b")]
+    for place in places:
+        assert place is not None
+        place.sent()
+    assert budget.spending.cost_usd is None
+    assert budget.spending.cost_unknown_why == (
+        "2 calls are in batches that go on, and will be billed"
+    )
+    for place in places:
+        assert place is not None
+        place.close()
+    assert budget.spending.cost_usd == 0.0

@@ -207,7 +207,12 @@ class Rounds:
         except AttemptError as failure:
             waiting.tries.meet(failure)
             if failure.status == _NOT_FOUND:
-                self._note(f"batch {waiting.name}: {failure.what}; what was asked in it is lost")
+                if not waiting.tries.are_over:
+                    return  # said once it may be a mistake, and to ask anew is to pay again
+                self._note(
+                    f"batch {waiting.name}: {failure.what}, {waiting.tries.failures} times; what"
+                    " was asked in it is asked anew, and paid for again if it was answered there"
+                )
                 lost = Failure("again", "a batch that the server does not know any more", RUN_AGAIN)
                 self._end(waiting, dict.fromkeys(waiting.hashes, lost))
             elif waiting.tries.are_over or failure.kind not in {"retry", "slow_down"}:
