@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from calibration.case import SpecimenCase, SpecimenRow
 from calibration.specimen import Specimen
 from calibration.strict_yaml import read_yaml
-from evals.config import ROOT
+from evals.defaults import ROOT
 from evals.errors import CalibrationError
 from evals.premise.render import load_premise_prompts
 from evals.untrusted import for_terminal

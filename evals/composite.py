@@ -4,13 +4,13 @@ Matching is charitable: "he works at Google" covers "User works at Google", howe
 alone. The composite takes that charity back, so coverage and pass rate are never read without it.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from evals.coverage.row import CoverageRow, GoldFact
 from evals.coverage.schema import Importance, MatchStatus
-from evals.coverage.share import Share, WeightedFact, share_of
+from evals.coverage.share import Share, ShareFold, WeightedFact, share_of
 from evals.coverage.weights import credit_of, weight_of
 from evals.policy import CoveragePolicy
 from evals.premise.row import ConclusionRow
@@ -89,8 +89,8 @@ class CompositeSummary(Record):
 
 
 def composite(
-    coverage_rows: Sequence[CoverageRow],
-    conclusion_rows: Sequence[ConclusionRow],
+    coverage_rows: Iterable[CoverageRow],
+    conclusion_rows: Iterable[ConclusionRow],
     policy: CoveragePolicy,
 ) -> CompositeSummary:
     """Return quality x coverage over one run; the order of the rows does not matter.
@@ -104,50 +104,105 @@ def composite(
     denominator, and could fall below anything that the missing verdicts can bring. So
     ``quality_coverage`` is no number where a fact of a weight above 0 is unknown, and
     ``quality_coverage_worst`` and ``quality_coverage_best`` bound it.
+
+    Args:
+        coverage_rows: each is looked at once, and not kept.
+        conclusion_rows: likewise; the text of unsound ones is kept.
+        policy: weights and thresholds.
     """
-    verdicts = {
-        (row.provenance.window_id, row.conclusion_id): row
-        for row in conclusion_rows
-        if row.verdict is not None
-    }
-    windows = [_JudgedWindow(row, verdicts) for row in coverage_rows]
-    facts = [fact for window in windows for fact in window.facts or ()]
-    covered = [item.status for item in facts if item.fact.status == "COVERED"]
-    explicit = _bounded(windows, policy, implicit=False)
-    return CompositeSummary(
-        quality_coverage=explicit.share,
-        quality_coverage_worst=explicit.worst,
-        quality_coverage_best=explicit.best,
-        quality_coverage_implicit=_bounded(windows, policy, implicit=True).share,
-        facts_covered=len(covered),
-        facts_kept=covered.count("COVERED"),
-        facts_lost=covered.count("PARTIAL"),
-        facts_unknown=covered.count("UNKNOWN"),
-        lost_facts=_lost_facts(facts, policy),
-        points=_points(windows, conclusion_rows, policy),
-    )
+    verdicts: defaultdict[str, _Verdicts] = defaultdict(_Verdicts)
+    for row in conclusion_rows:
+        verdicts[row.provenance.window_id].add(row)
+    fold = _Fold(policy)
+    for coverage_row in coverage_rows:
+        fold.add(_JudgedWindow(coverage_row, verdicts[coverage_row.window_id]))
+    return fold.result(verdicts)
+
+
+class _Unsound(NamedTuple):
+    """What is told of a conclusion that a fact was lost with."""
+
+    text: str
+    failed_because: tuple[str, ...]
+
+
+class _Verdicts:
+    """The verdicts on the conclusions of one window."""
+
+    def __init__(self) -> None:
+        self.judged: dict[str, _Unsound | None] = {}
+        """Conclusion id -> what is told of it; None for a sound one."""
+        self.rows = self.rows_judged = self.rows_sound = 0
+
+    def add(self, row: ConclusionRow) -> None:
+        self.rows += 1
+        if row.verdict is None:
+            return
+        sound = row.verdict.sound
+        self.rows_judged += 1
+        self.rows_sound += sound
+        told = None if sound else _Unsound(row.text, row.verdict.failed_because)
+        self.judged[row.conclusion_id] = told
+
+
+class _Fold:
+    """A ``CompositeSummary`` in the making, window by window."""
+
+    def __init__(self, policy: CoveragePolicy) -> None:
+        self._policy = policy
+        self._explicit, self._implicit = _BoundedFold(policy), _BoundedFold(policy)
+        self._covered = Counter[QualityStatus | None]()
+        self._lost: list[LostFact] = []
+        self._points: dict[str, WindowPoint] = {}
+
+    def add(self, window: "_JudgedWindow") -> None:
+        self._explicit.add(window.split(implicit=False))
+        self._implicit.add(window.split(implicit=True))
+        self._points[window.window_id] = _point(
+            window.window_id, window.verdicts, window, self._policy
+        )
+        for fact in window.facts or ():
+            self._covered[fact.status] += fact.fact.status == "COVERED"
+            if fact.lost:
+                self._lost.append(_lost_fact(window.window_id, fact))
+
+    def result(self, verdicts: Mapping[str, _Verdicts]) -> CompositeSummary:
+        explicit = self._explicit.result()
+        for window_id in verdicts.keys() - self._points.keys():
+            self._points[window_id] = _point(window_id, verdicts[window_id], None, self._policy)
+        return CompositeSummary(
+            quality_coverage=explicit.share,
+            quality_coverage_worst=explicit.worst,
+            quality_coverage_best=explicit.best,
+            quality_coverage_implicit=self._implicit.result().share,
+            facts_covered=self._covered.total(),
+            facts_kept=self._covered["COVERED"],
+            facts_lost=self._covered["PARTIAL"],
+            facts_unknown=self._covered["UNKNOWN"],
+            lost_facts=tuple(sorted(self._lost, key=self._place)),
+            points=tuple(self._points[window_id] for window_id in sorted(self._points)),
+        )
+
+    def _place(self, lost: LostFact) -> tuple[str, float, int, str]:
+        weight = weight_of(lost.importance, self._policy)
+        return lost.window_id, -weight, len(lost.gold_id), lost.gold_id  # g2 before g10
 
 
 class _JudgedFact:
-    """A gold fact with the verdicts of the conclusions that cover it."""
+    """A gold fact with the verdicts on the conclusions that cover it."""
 
-    def __init__(
-        self,
-        window_id: str,
-        fact: GoldFact,
-        verdicts: Mapping[tuple[str, str], ConclusionRow],
-    ) -> None:
-        self.window_id = window_id
+    def __init__(self, fact: GoldFact, verdicts: _Verdicts) -> None:
         self.fact = fact
-        found = (verdicts.get((window_id, name)) for name in fact.covering)
-        self.judged = [row for row in found if row is not None]
+        self.judged = [
+            (name, verdicts.judged[name]) for name in fact.covering if name in verdicts.judged
+        ]
 
     @property
     def status(self) -> QualityStatus | None:
         """None where matching is unjudged."""
         if self.fact.status != "COVERED":
             return self.fact.status
-        if any(row.verdict is not None and row.verdict.sound for row in self.judged):
+        if any(unsound is None for _, unsound in self.judged):
             return "COVERED"
         return "PARTIAL" if len(self.judged) == len(self.fact.covering) else "UNKNOWN"
 
@@ -167,25 +222,14 @@ class _JudgedFact:
 class _JudgedWindow:
     """The gold facts of one window; None where its gold is unjudged."""
 
-    def __init__(self, row: CoverageRow, verdicts: Mapping[tuple[str, str], ConclusionRow]) -> None:
+    def __init__(self, row: CoverageRow, verdicts: _Verdicts) -> None:
         self.window_id = row.window_id
+        self.verdicts = verdicts
         self.facts = (
-            None
-            if row.gold is None
-            else [_JudgedFact(row.window_id, fact, verdicts) for fact in row.gold]
+            None if row.gold is None else [_JudgedFact(fact, verdicts) for fact in row.gold]
         )
 
-    def quality(
-        self, policy: CoveragePolicy, unknown_as: MatchStatus | None, *, implicit: bool
-    ) -> list[WeightedFact] | None:
-        facts = self._split(implicit=implicit)
-        return None if facts is None else [fact.quality(policy, unknown_as) for fact in facts]
-
-    def coverage(self, policy: CoveragePolicy) -> list[WeightedFact] | None:
-        facts = self._split(implicit=False)
-        return None if facts is None else [fact.coverage(policy) for fact in facts]
-
-    def _split(self, *, implicit: bool) -> list[_JudgedFact] | None:
+    def split(self, *, implicit: bool) -> list[_JudgedFact] | None:
         if self.facts is None:
             return None
         return [fact for fact in self.facts if fact.fact.requires_inference is implicit]
@@ -202,84 +246,59 @@ class _Bounded(NamedTuple):
         return self.best.n - self.share.n
 
 
-def _bounded(
-    windows: Sequence[_JudgedWindow | None], policy: CoveragePolicy, *, implicit: bool
-) -> _Bounded:
-    def with_unknown_as(status: MatchStatus | None) -> Share:
-        return share_of(
-            None if window is None else window.quality(policy, status, implicit=implicit)
-            for window in windows
-        )
-
-    found = _Bounded(with_unknown_as(None), with_unknown_as("PARTIAL"), with_unknown_as("COVERED"))
-    if not found.unknown:
-        return found
-    no_number = {"value": None, "low": None, "high": None}
-    return found._replace(share=found.share.model_copy(update=no_number))
+_UNKNOWN_AS: tuple[MatchStatus | None, ...] = (None, "PARTIAL", "COVERED")
+"""How an unknown fact is read in each share of ``_Bounded``; None: it is in none."""
 
 
-def _lost_facts(judged: Iterable[_JudgedFact], policy: CoveragePolicy) -> tuple[LostFact, ...]:
-    lost = [item for item in judged if item.lost]
-    lost.sort(
-        key=lambda item: (
-            item.window_id,
-            -weight_of(item.fact.importance, policy),
-            len(item.fact.gold_id),  # g2 before g10
-            item.fact.gold_id,
-        )
-    )
-    return tuple(
-        LostFact(
-            window_id=item.window_id,
-            gold_id=item.fact.gold_id,
-            peer_id=item.fact.peer_id,
-            fact=item.fact.fact,
-            importance=item.fact.importance,
-            requires_inference=item.fact.requires_inference,
-            failed=tuple(map(_failed, item.judged)),
-        )
-        for item in lost
-    )
+class _BoundedFold:
+    def __init__(self, policy: CoveragePolicy) -> None:
+        self._policy = policy
+        self._folds = (ShareFold(), ShareFold(), ShareFold())
+
+    def add(self, facts: Sequence[_JudgedFact] | None) -> None:
+        for fold, status in zip(self._folds, _UNKNOWN_AS, strict=True):
+            fold.add(None if facts is None else [f.quality(self._policy, status) for f in facts])
+
+    def result(self) -> _Bounded:
+        found = _Bounded(*(fold.result() for fold in self._folds))
+        if not found.unknown:
+            return found
+        no_number = {"value": None, "low": None, "high": None}
+        return found._replace(share=found.share.model_copy(update=no_number))
 
 
-def _failed(row: ConclusionRow) -> FailedConclusion:
-    assert row.verdict is not None  # only judged conclusions can fail
-    return FailedConclusion(
-        conclusion_id=row.conclusion_id,
-        text=row.text,
-        failed_because=row.verdict.failed_because,
-    )
-
-
-def _points(
-    windows: Iterable[_JudgedWindow],
-    conclusion_rows: Iterable[ConclusionRow],
-    policy: CoveragePolicy,
-) -> tuple[WindowPoint, ...]:
-    conclusions: dict[str, list[ConclusionRow]] = defaultdict(list)
-    for row in conclusion_rows:
-        conclusions[row.provenance.window_id].append(row)
-    known = {window.window_id: window for window in windows}
-    return tuple(
-        _point(window_id, conclusions[window_id], known.get(window_id), policy)
-        for window_id in sorted({*conclusions, *known})
+def _lost_fact(window_id: str, item: _JudgedFact) -> LostFact:
+    return LostFact(
+        window_id=window_id,
+        gold_id=item.fact.gold_id,
+        peer_id=item.fact.peer_id,
+        fact=item.fact.fact,
+        importance=item.fact.importance,
+        requires_inference=item.fact.requires_inference,
+        failed=tuple(
+            FailedConclusion(
+                conclusion_id=name, text=unsound.text, failed_because=unsound.failed_because
+            )
+            for name, unsound in item.judged
+            if unsound is not None
+        ),
     )
 
 
 def _point(
-    window_id: str,
-    conclusions: Sequence[ConclusionRow],
-    window: _JudgedWindow | None,
-    policy: CoveragePolicy,
+    window_id: str, verdicts: _Verdicts, window: _JudgedWindow | None, policy: CoveragePolicy
 ) -> WindowPoint:
-    sound = [row.verdict.sound for row in conclusions if row.verdict is not None]
-    coverage = share_of([None if window is None else window.coverage(policy)])
-    quality = _bounded([window], policy, implicit=False)
+    facts = None if window is None else window.split(implicit=False)
+    coverage = share_of([None if facts is None else [fact.coverage(policy) for fact in facts]])
+    bounded = _BoundedFold(policy)
+    bounded.add(facts)
+    quality = bounded.result()
+    judged = verdicts.rows_judged
     return WindowPoint(
         window_id=window_id,
-        pass_rate=sum(sound) / len(sound) if sound else None,
-        conclusions_judged=len(sound),
-        conclusions_unjudged=len(conclusions) - len(sound),
+        pass_rate=verdicts.rows_sound / judged if judged else None,
+        conclusions_judged=judged,
+        conclusions_unjudged=verdicts.rows - judged,
         coverage_explicit=coverage.value,
         quality_coverage=quality.share.value,
         facts_unknown=quality.unknown,

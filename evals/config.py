@@ -1,26 +1,14 @@
-"""The one validated configuration of a run. The only module that reads the environment."""
+"""The one validated configuration of a run."""
 
-import os
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
+from evals.environment import api_key_text
 from evals.errors import ConfigError
 from evals.policy import CoveragePolicy
 from evals.records import DatasetShape, ReasoningMode, Record
-from evals.untrusted import for_terminal
-
-ROOT = Path(__file__).parents[1]
-DEFAULT_JUDGE_MODEL = "claude-sonnet-5-5"
-"""The judge of live runs, for both passes (1.5). Named here and nowhere else."""
-RECORDED_JUDGE_MODEL = "unknown-claude"
-"""The pin of the shipped recordings: a Claude model whose exact id is not known."""
-SAMPLE_TRACE = ROOT / "fixtures" / "sample" / "traces.jsonl"
-RECORDINGS_DIR = ROOT / "fixtures" / "recordings"
-DEFAULT_STORE = ROOT / ".answers" / "answers.sqlite"
-REPORTS_DIR = ROOT / "reports"
 
 JudgeChoice = Literal["auto", "live", "batch", "recorded"]
 JudgeMode = Literal["live", "batch", "recorded"]
@@ -58,7 +46,8 @@ class RunConfig(Record):
     call_timeout_s: float = Field(gt=0, allow_inf_nan=False)
     """Hard deadline of one HTTP attempt."""
     max_attempts: int = Field(ge=1)
-    """Failed HTTP attempts a call may take; those refused with 429 or 529 do not count."""
+    """Failed HTTP attempts a call may take; those refused with 429 or 529, and those of an outage,
+    do not count."""
     batch_poll_s: float = Field(gt=0, allow_inf_nan=False)
     """First wait between two looks at a submitted batch, in seconds."""
     limits: Limits
@@ -69,7 +58,10 @@ class RunConfig(Record):
     """Never written anywhere."""
     store_path: Path
     recordings_dir: Path
-    run_id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$")
+    run_id: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,80}$",
+        description="1 to 81 letters, digits, dots, dashes and underscores, the first no sign",
+    )
     reports_dir: Path
     allow_unjudged: float = Field(ge=0, le=1)
     """Largest share of unjudged items that still exits 0."""
@@ -89,8 +81,8 @@ class RunConfig(Record):
 
 def api_key_in_environment() -> SecretStr | None:
     """Return the key that makes ``--judge auto`` live, or None; an empty variable is none."""
-    key = os.environ.get("ANTHROPIC_API_KEY")
-    return SecretStr(key.strip()) if key and key.strip() else None
+    key = api_key_text()
+    return None if key is None else SecretStr(key)
 
 
 def check_api_key(key: SecretStr) -> None:
@@ -108,30 +100,6 @@ def check_api_key(key: SecretStr) -> None:
             "the key as it was given out, on one line",
             "Copy it again, or use --judge recorded.",
         )
-
-
-def base_url_in_environment() -> str | None:
-    """Return the Messages API server to use instead of the default one, or None.
-
-    Raises:
-        ConfigError: it is not an HTTP address.
-    """
-    url = os.environ.get("ANTHROPIC_BASE_URL")
-    if not url:
-        return None
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigError(
-            "ANTHROPIC_BASE_URL",
-            for_terminal(repr(url)),
-            "the address of a Messages API server, http://… or https://…",
-            "Correct the variable, or unset it.",
-        )
-    return url
 
 
 def resolve_judge_mode(choice: JudgeChoice, *, has_key: bool) -> tuple[JudgeMode, str]:

@@ -1,22 +1,14 @@
 """Rates, means and histograms, against numbers worked out by hand."""
 
-import math
 import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from scipy.stats import binomtest, bootstrap
 
-from evals.metrics import histogram_of, mean_of, rate_of
-
-Z = 1.959963984540054
-
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    share, z2 = hits / n, Z * Z
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return centre - half, centre + half
+from evals.metrics import BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED, histogram_of, mean_of, rate_of
 
 
 @pytest.mark.parametrize(
@@ -35,7 +27,33 @@ def test_a_rate_has_a_wilson_interval(hits: int, n: int, low: float, high: float
     assert (rate.hits, rate.n, rate.unjudged) == (hits, n, 0)
     assert rate.value == hits / n
     assert (rate.low, rate.high) == pytest.approx((low, high), abs=5e-5)
-    assert (rate.low, rate.high) == pytest.approx(wilson(hits, n), abs=1e-9)
+
+
+def test_the_interval_of_a_rate_is_scipys() -> None:
+    for n in (1, 2, 3, 10, 57, 1000, 100_000):
+        for hits in {0, 1, n // 3, n // 2, n - 1, n}:
+            rate = rate_of([True] * hits + [False] * (n - hits))
+            wanted = binomtest(hits, n).proportion_ci(method="wilson")
+            assert (rate.low, rate.high) == pytest.approx((wanted.low, wanted.high), abs=1e-14)
+            assert rate.low is not None
+            assert rate.high is not None
+            assert 0 <= rate.low <= hits / n <= rate.high <= 1
+
+
+@pytest.mark.parametrize("n", [2, 3, 28, 500, 1500, 5000])
+def test_the_interval_of_a_mean_is_scipys(n: int) -> None:
+    draw = random.Random(n)
+    values = sorted(draw.random() for _ in range(n))
+    wanted = bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=BOOTSTRAP_RESAMPLES,
+        batch=max(1, 2_000_000 // n),
+        method="percentile",
+        rng=np.random.default_rng(BOOTSTRAP_SEED),
+    ).confidence_interval
+    mean = mean_of(values)
+    assert (mean.low, mean.high) == pytest.approx((wanted.low, wanted.high), abs=1e-14)
 
 
 def test_unjudged_items_are_in_no_denominator() -> None:
@@ -97,7 +115,7 @@ def test_labels_are_counted_as_they_stand() -> None:
     assert histogram.counts == {"vague": 2, "Vague": 1, "vague ": 1}
 
 
-def test_scipy_is_imported_only_where_a_metric_is_made() -> None:
+def test_numpy_is_imported_only_where_a_metric_is_made() -> None:
     code = (
         "import sys, evals.premise.metrics, evals.premise.case; "
         "print('scipy' in sys.modules, 'numpy' in sys.modules, 'anthropic' in sys.modules)"

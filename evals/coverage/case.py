@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from evals.config import ROOT
 from evals.coverage.audited import audited_gold
 from evals.coverage.follow_ups import window_follow_ups
 from evals.coverage.judge import judge_window
 from evals.coverage.prompts import CoveragePrompts
 from evals.coverage.row import CoverageRow
 from evals.coverage.schema import GoldItem
+from evals.defaults import ROOT
 from evals.errors import TraceError
 from evals.judging.case import FollowUp, RunContext
 from evals.judging.request import JudgeSettings

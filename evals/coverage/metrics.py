@@ -1,14 +1,15 @@
 """The metrics of the coverage bench (3.1 to 3.5): pure functions of its rows and of policy."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from evals.coverage.row import CoverageRow, GoldFact, Question
 from evals.coverage.schema import AnswerGrade, Importance
-from evals.coverage.share import Share, share_of
+from evals.coverage.share import Share, ShareFold, WeightedFact
 from evals.coverage.topic_skew import TopicFlag, flags_of_window, topic_groups
 from evals.coverage.weights import credit_of, weight_of
-from evals.judging.tokens import TokenTotals, token_totals
-from evals.metrics import Histogram, Rate, histogram_of, rate_of
+from evals.judging.tokens import TokenFold, TokenTotals
+from evals.metrics import Histogram, HistogramFold, Rate, RateFold, Tally
 from evals.policy import CoveragePolicy
 from evals.records import Record, Unjudged
 
@@ -79,90 +80,134 @@ class CoverageSummary(Record):
     tokens: TokenTotals
 
 
-def coverage_summary(rows: Sequence[CoverageRow], policy: CoveragePolicy) -> CoverageSummary:
+def coverage_summary(rows: Iterable[CoverageRow], policy: CoveragePolicy) -> CoverageSummary:
     """Return every metric of the coverage bench; the order of the rows does not matter.
 
     Facts without a status are in no share and in each share's ``unjudged``; windows without gold
     are its ``unjudged_windows``.
 
     Args:
-        rows: one a window.
+        rows: one a window; each is looked at once, and not kept.
         policy: weights and thresholds; changing it needs no new call.
     """
-    from evals.coverage.relative_time import relative_expressions  # noqa: PLC0415  60 ms of patterns, only where facts are read
+    fold = _Fold(policy)
+    for row in rows:
+        fold.add(row)
+    return fold.result()
 
-    facts = [fact for row in rows for fact in row.gold or ()]
-    dropped = histogram_of([fact.reason for fact in row.dropped] for row in rows).counts
-    questions = [question for row in rows for question in row.questions or ()]
-    groups = [topic_groups(row, lambda fact: _is_scored(fact, policy)) for row in rows]
-    gold_topics = histogram_of(None if group is None else group.gold for group in groups)
-    found_topics = histogram_of(None if group is None else group.conclusions for group in groups)
-    return CoverageSummary(
-        windows=len(rows),
-        windows_without_conclusions=sum(not row.conclusion_ids for row in rows),
-        audited_windows=sum(row.gold_source == "audited" for row in rows),
-        gold_facts=len(facts),
-        gold_by_importance=histogram_of(
-            None if row.gold is None else [fact.importance for fact in row.gold] for row in rows
-        ),
-        dropped_facts=dropped,
-        relative_time_facts=sum(bool(relative_expressions(fact.fact)) for fact in facts),
-        relative_time_refused=sum(
-            fact.reason == "relative_time" for row in rows for fact in row.dropped
-        ),
-        coverage_explicit=_share(rows, policy, lambda fact: not fact.requires_inference),
-        coverage_implicit=_share(rows, policy, lambda fact: fact.requires_inference),
-        coverage_by_category=_by_category(rows, policy),
-        coverage_by_importance={
-            importance: _share(rows, policy, _explicit_of(importance))
-            for importance in SCORED_IMPORTANCE
-        },
-        trivial_skipped_rate=rate_of(
-            None if fact.status is None else fact.status == "MISSING"
-            for fact in facts
-            if fact.importance == "TRIVIAL"
-        ),
-        questions=len(questions),
-        dropped_questions=sum(row.dropped_questions for row in rows),
-        windows_without_questions=sum(row.questions is None for row in rows),
-        qa_answerable_correct_rate=_grade_rate(questions, "ANSWERABLE_CORRECT"),
-        qa_answerable_wrong_rate=_grade_rate(questions, "ANSWERABLE_WRONG"),
-        qa_unanswerable_rate=_grade_rate(questions, "UNANSWERABLE"),
-        gold_topics=gold_topics,
-        conclusion_topics=found_topics,
-        topic_flags=tuple(
-            flag
-            for row, group in sorted(
-                zip(rows, groups, strict=True), key=lambda pair: pair[0].window_id
+
+class _Fold:
+    """A ``CoverageSummary`` in the making, window by window."""
+
+    def __init__(self, policy: CoveragePolicy) -> None:
+        self._policy = policy
+        self._sums = Counter[str]()
+        self._of_windows = Tally(rates=_RATES, histograms=_HISTOGRAMS)
+        self._of_questions = Tally(rates=_QUESTION_RATES)
+        self._dropped, self._reasons = HistogramFold(), HistogramFold()
+        self._trivial_skipped = RateFold()
+        self._shares = {name: ShareFold() for name in _SHARES}
+        self._by_category: dict[str, ShareFold] = {}
+        self._gold_topics, self._found_topics = HistogramFold(), HistogramFold()
+        self._flags: list[TopicFlag] = []
+        self._by_step = {step: HistogramFold() for step in _STEPS}
+        self._tokens = TokenFold()
+
+    def add(self, row: CoverageRow) -> None:
+        self._of_windows.add(row)
+        self._tokens.add(row)
+        self._dropped.add([fact.reason for fact in row.dropped])
+        self._add_facts(row.gold)
+        self._add_topics(row)
+        for question in row.questions or ():
+            self._of_questions.add(question)
+        self._sums.update(
+            windows=1,
+            windows_without_conclusions=not row.conclusion_ids,
+            audited_windows=row.gold_source == "audited",
+            questions=len(row.questions or ()),
+            dropped_questions=row.dropped_questions,
+            windows_without_questions=row.questions is None,
+        )
+        self._note(self._reasons, row.unjudged)
+        for step, reasons in self._by_step.items():
+            for unjudged in _STEPS[step](row):
+                self._note(reasons, unjudged)
+
+    def result(self) -> CoverageSummary:
+        dropped = self._dropped.result().counts
+        categories = [(name, fold.result()) for name, fold in self._by_category.items()]
+        return CoverageSummary.model_validate(
+            {
+                **{name: self._sums[name] for name in _SUMS},
+                **self._of_windows.figures(),
+                **self._of_questions.figures(),
+                "dropped_facts": dropped,
+                "relative_time_refused": sum(
+                    count for reason, count in dropped.items() if reason == "relative_time"
+                ),
+                "coverage_explicit": self._shares["explicit"].result(),
+                "coverage_implicit": self._shares["implicit"].result(),
+                "coverage_by_category": dict(
+                    sorted(categories, key=lambda pair: (-pair[1].weight, pair[0]))
+                ),
+                "coverage_by_importance": {
+                    importance: self._shares[importance].result()
+                    for importance in SCORED_IMPORTANCE
+                },
+                "trivial_skipped_rate": self._trivial_skipped.result(),
+                "gold_topics": self._gold_topics.result(),
+                "conclusion_topics": self._found_topics.result(),
+                "topic_flags": tuple(sorted(self._flags, key=lambda flag: flag.window_id)),
+                "unjudged_by_reason": self._reasons.result().counts,
+                "unjudged_by_step": {
+                    step: fold.result().counts for step, fold in self._by_step.items()
+                },
+                "tokens": self._tokens.result(),
+            }
+        )
+
+    def _add_facts(self, gold: Sequence[GoldFact] | None) -> None:
+        for name, counts in _SHARES.items():
+            self._shares[name].add(self._weighted(gold, counts))
+        if gold is None:
+            for fold in self._by_category.values():
+                fold.add(None)
+            self._sums["windows_without_gold"] += 1
+            return
+        from evals.coverage.relative_time import relative_expressions  # noqa: PLC0415  60 ms of patterns, only where facts are read
+
+        self._sums["gold_facts"] += len(gold)
+        for category in {fact.category for fact in gold if _is_scored(fact, self._policy)}:
+            known = self._by_category.setdefault(
+                category, ShareFold(self._sums["windows_without_gold"])
             )
-            for flag in flags_of_window(row.window_id, group, policy)
-        ),
-        coverage_unjudged_share=rate_of(row.unjudged is not None for row in rows),
-        unjudged_by_reason=_by_reason(row.unjudged for row in rows),
-        unjudged_by_step={
-            "gold": _by_reason(row.unjudged for row in rows if row.gold is None),
-            "matching": _by_reason(row.matching_unjudged for row in rows),
-            "topics": _by_reason(row.topics_unjudged for row in rows),
-            "question_generation": _by_reason(row.questions_unjudged for row in rows),
-            "answering": _by_reason(question.unjudged for question in questions),
-        },
-        tokens=token_totals(rows),
-    )
+            known.add(self._weighted(gold, _explicit_in(category)))
+        for fact in gold:
+            self._sums["relative_time_facts"] += bool(relative_expressions(fact.fact))
+            if fact.importance == "TRIVIAL":
+                self._trivial_skipped.add(None if fact.status is None else fact.status == "MISSING")
 
+    def _add_topics(self, row: CoverageRow) -> None:
+        group = topic_groups(row, lambda fact: _is_scored(fact, self._policy))
+        self._gold_topics.add(None if group is None else group.gold)
+        self._found_topics.add(None if group is None else group.conclusions)
+        self._flags += flags_of_window(row.window_id, group, self._policy)
 
-def _share(
-    rows: Iterable[CoverageRow], policy: CoveragePolicy, counts: Callable[[GoldFact], bool]
-) -> Share:
-    return share_of(
-        None
-        if row.gold is None
-        else [
-            (weight_of(fact.importance, policy), credit_of(fact.status, policy))
-            for fact in row.gold
+    def _weighted(
+        self, gold: Sequence[GoldFact] | None, counts: Callable[[GoldFact], bool]
+    ) -> list[WeightedFact] | None:
+        if gold is None:
+            return None
+        return [
+            (weight_of(fact.importance, self._policy), credit_of(fact.status, self._policy))
+            for fact in gold
             if counts(fact)
         ]
-        for row in rows
-    )
+
+    def _note(self, reasons: HistogramFold, unjudged: Unjudged | None) -> None:
+        if unjudged is not None:
+            reasons.add([unjudged.reason])
 
 
 def _is_scored(fact: GoldFact, policy: CoveragePolicy) -> bool:
@@ -177,20 +222,45 @@ def _explicit_in(category: str) -> Callable[[GoldFact], bool]:
     return lambda fact: not fact.requires_inference and fact.category == category
 
 
-def _by_category(rows: Sequence[CoverageRow], policy: CoveragePolicy) -> dict[str, Share]:
-    facts = [fact for row in rows for fact in row.gold or () if _is_scored(fact, policy)]
-    shares = {
-        category: _share(rows, policy, _explicit_in(category))
-        for category in {fact.category for fact in facts}
-    }
-    return dict(sorted(shares.items(), key=lambda pair: (-pair[1].weight, pair[0])))
+def _importances(row: CoverageRow) -> list[str] | None:
+    return None if row.gold is None else [fact.importance for fact in row.gold]
 
 
-def _grade_rate(questions: Iterable[Question], grade: AnswerGrade) -> Rate:
-    return rate_of(
-        None if question.grade is None else question.grade == grade for question in questions
-    )
+def _has_grade(grade: AnswerGrade) -> Callable[[Question], bool | None]:
+    return lambda question: None if question.grade is None else question.grade == grade
 
 
-def _by_reason(unjudged: Iterable[Unjudged | None]) -> dict[str, int]:
-    return histogram_of([] if item is None else [item.reason] for item in unjudged).counts
+_SUMS = (
+    "windows",
+    "windows_without_conclusions",
+    "audited_windows",
+    "gold_facts",
+    "relative_time_facts",
+    "questions",
+    "dropped_questions",
+    "windows_without_questions",
+)
+# What each metric takes of a window, a fact or a question; None: it is unjudged there.
+_RATES: dict[str, Callable[[CoverageRow], bool | None]] = {
+    "coverage_unjudged_share": lambda row: row.unjudged is not None,
+}
+_HISTOGRAMS: dict[str, Callable[[CoverageRow], Sequence[str] | None]] = {
+    "gold_by_importance": _importances,
+}
+_QUESTION_RATES: dict[str, Callable[[Question], bool | None]] = {
+    "qa_answerable_correct_rate": _has_grade("ANSWERABLE_CORRECT"),
+    "qa_answerable_wrong_rate": _has_grade("ANSWERABLE_WRONG"),
+    "qa_unanswerable_rate": _has_grade("UNANSWERABLE"),
+}
+_SHARES: dict[str, Callable[[GoldFact], bool]] = {
+    "explicit": lambda fact: not fact.requires_inference,
+    "implicit": lambda fact: fact.requires_inference,
+    **{importance: _explicit_of(importance) for importance in SCORED_IMPORTANCE},
+}
+_STEPS: dict[str, Callable[[CoverageRow], Sequence[Unjudged | None]]] = {
+    "gold": lambda row: [row.unjudged] if row.gold is None else [],
+    "matching": lambda row: [row.matching_unjudged],
+    "topics": lambda row: [row.topics_unjudged],
+    "question_generation": lambda row: [row.questions_unjudged],
+    "answering": lambda row: [question.unjudged for question in row.questions or ()],
+}

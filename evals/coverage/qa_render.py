@@ -13,10 +13,11 @@ from evals.coverage.calls import (
     QUESTION_GENERATION_PURPOSE,
 )
 from evals.coverage.prompts import CoveragePrompts
-from evals.coverage.render import THINKING_TOKENS, user_text
+from evals.coverage.render import THINKING_TOKENS
 from evals.coverage.schema import ComparisonAnswer, QuestionAnswer, WrittenAnswer
 from evals.judging.isolation import ForbiddenText, Guard, strings_of
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import user_text
 from evals.judging.response import schema_of
 from evals.judging.window_text import forbidden_text, json_lines, message_lines
 from evals.records import Conclusion, Message, Window
@@ -68,7 +69,7 @@ def question_generation_request(
     """Return the request for questions about ``peers`` that the window answers.
 
     Raises:
-        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``; ``where`` names the case.
+        TooLargeError: it is too long (``user_text``); ``where`` names the case.
     """
     values = {
         "peers": for_prompt(list(peers)),
@@ -97,7 +98,7 @@ def answering_request(
     Not yet guarded: see ``answering_guard``.
 
     Raises:
-        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``; ``where`` names case and question.
+        TooLargeError: it is too long (``user_text``); ``where`` names case and question.
     """
     notes = json_lines({"id": item.conclusion_id, "text": item.text} for item in conclusions)
     values = {"conclusions": notes, "question": for_prompt(question)}

@@ -38,18 +38,19 @@ def labelling_queue(
     """Return every wrong answer with the conclusions behind it, by window and question.
 
     Args:
-        rows: of one run; their order does not matter.
+        rows: of one run; their order does not matter. Gone through once; none is kept.
         windows: window id -> window, of every row.
 
     Raises:
         RunError: a row's window, or a conclusion that it names, is not there.
     """
-    return tuple(
+    found = (
         _item(row, question, windows)
-        for row in sorted(rows, key=lambda row: row.window_id)
+        for row in rows
         for question in row.questions or ()
         if question.grade == "ANSWERABLE_WRONG"
     )
+    return tuple(sorted(found, key=lambda item: item.window_id))
 
 
 def _item(row: CoverageRow, question: Question, windows: Mapping[str, Window]) -> QueueItem:

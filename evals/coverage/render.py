@@ -3,7 +3,7 @@
 Everything that strangers wrote goes in as JSON between tags (``evals.untrusted.for_prompt``).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from evals.coverage.calls import GOLD_PURPOSE, MATCHING_PURPOSE, TOPICS_PURPOSE
@@ -12,6 +12,7 @@ from evals.coverage.schema import GoldAnswer, MatchAnswer, TopicAnswer
 from evals.errors import TooLargeError
 from evals.judging.prompts import Prompt
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import user_text
 from evals.judging.response import schema_of
 from evals.judging.window_text import json_lines
 from evals.records import Conclusion
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 MOST_FACTS = 80
 """Gold facts of one window. Ordinary windows hold 5 to 40; the bound keeps the answer, and the
 matching of it, within what one request may write. The judge keeps the most important ones."""
-
-REQUEST_LIMIT_CHARS = 150_000
-"""Instructions and user text of one request. Chinese and Japanese come to about one token a
-character, so that this fits a context of 200,000 tokens with the answer in any language."""
 
 # Token limits bound what a runaway answer can cost. With the thinking allowance no request goes
 # over 21,333, the most that the API's client lets one answer without streaming have.
@@ -52,7 +49,7 @@ def gold_request(case: "CoverageCase", settings: JudgeSettings) -> JudgeRequest:
     """Return the request for the gold of a window: it sees the peers and the window alone.
 
     Raises:
-        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``.
+        TooLargeError: it is too long: see ``user_text``.
     """
     values = {
         "peers": json_lines(case.peers),
@@ -122,29 +119,6 @@ def topics_request(
         answer_schema=_TOPICS_SCHEMA,
         max_tokens=_limit(where, wanted, settings),
     )
-
-
-def user_text(where: str, prompt: Prompt, values: Mapping[str, str]) -> str:
-    """Return the user text of a request, whole.
-
-    Args:
-        where: the case, for the message.
-        prompt: to fill in.
-        values: what its template is given.
-
-    Raises:
-        TooLargeError: with the instructions it is longer than ``REQUEST_LIMIT_CHARS``.
-    """
-    user = prompt.render(values)
-    size = len(prompt.system) + len(user)
-    if size > REQUEST_LIMIT_CHARS:
-        raise TooLargeError(
-            where,
-            f"a request of {size:,} characters ({prompt.name})",
-            f"at most {REQUEST_LIMIT_CHARS:,} characters",
-            "Nothing was sent and nothing cut. Run the deriver over smaller windows.",
-        )
-    return user
 
 
 def _limit(where: str, answer_tokens: int, settings: JudgeSettings) -> int:

@@ -1,6 +1,7 @@
 """An importance-weighted share (3.1): what coverage and the composite are stated in."""
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 
 from evals.metrics import BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED
@@ -35,42 +36,57 @@ class Share(Record):
     high: float | None
 
 
-def share_of(windows: Iterable[Sequence[WeightedFact] | None]) -> Share:
-    """Return the weighted share of the facts of several windows.
+class ShareFold:
+    """A ``Share`` in the making, window by window: two numbers of each are kept."""
 
-    Args:
-        windows: the facts of each window; None for a window whose gold is unjudged. Facts of weight
-            0 count nowhere. The order of windows and facts does not matter.
-    """
-    listed = list(windows)
-    weighty = [[fact for fact in facts if fact[0] > 0] for facts in listed if facts is not None]
-    judged = [
-        [(weight, credit) for weight, credit in facts if credit is not None] for facts in weighty
-    ]
-    # Sorted: neither the rounding of a sum nor the resampling may depend on the order of rows.
-    totals = sorted(
-        (
-            math.fsum(weight for weight, _ in facts),
-            math.fsum(weight * credit for weight, credit in facts),
+    def __init__(self, unjudged_windows: int = 0) -> None:
+        """Start with windows whose gold is unjudged alone."""
+        self._weights, self._earned = array("d"), array("d")
+        self._n = self._unjudged = 0
+        self._unjudged_windows = unjudged_windows
+
+    def add(self, facts: Iterable[WeightedFact] | None) -> None:
+        """Take the facts of one window; None for a window whose gold is unjudged.
+
+        Facts of weight 0 count nowhere. The order of windows and facts does not matter.
+        """
+        if facts is None:
+            self._unjudged_windows += 1
+            return
+        weighty = [fact for fact in facts if fact[0] > 0]
+        judged = [(weight, credit) for weight, credit in weighty if credit is not None]
+        self._n += len(judged)
+        self._unjudged += len(weighty) - len(judged)
+        if judged:
+            self._weights.append(math.fsum(weight for weight, _ in judged))
+            self._earned.append(math.fsum(weight * credit for weight, credit in judged))
+
+    def result(self) -> Share:
+        """Return the weighted share of the facts of all windows."""
+        # Sorted: neither the rounding of a sum nor the resampling may depend on the order of rows.
+        totals = sorted(zip(self._weights, self._earned, strict=True))
+        weight = math.fsum(one for one, _ in totals)
+        earned = math.fsum(one for _, one in totals)
+        low, high = _interval(totals)
+        return Share(
+            value=earned / weight if weight else None,
+            earned=earned,
+            weight=weight,
+            n=self._n,
+            unjudged=self._unjudged,
+            windows=len(totals),
+            unjudged_windows=self._unjudged_windows,
+            low=low,
+            high=high,
         )
-        for facts in judged
-        if facts
-    )
-    weight = math.fsum(one for one, _ in totals)
-    earned = math.fsum(one for _, one in totals)
-    n = sum(map(len, judged))
-    low, high = _interval(totals)
-    return Share(
-        value=earned / weight if weight else None,
-        earned=earned,
-        weight=weight,
-        n=n,
-        unjudged=sum(map(len, weighty)) - n,
-        windows=len(totals),
-        unjudged_windows=sum(facts is None for facts in listed),
-        low=low,
-        high=high,
-    )
+
+
+def share_of(windows: Iterable[Iterable[WeightedFact] | None]) -> Share:
+    """Return the weighted share of the facts of several windows, as ``ShareFold`` takes them."""
+    fold = ShareFold()
+    for facts in windows:
+        fold.add(facts)
+    return fold.result()
 
 
 def _interval(totals: Sequence[tuple[float, float]]) -> tuple[float | None, float | None]:

@@ -16,6 +16,9 @@ gc.disable()
 # Started as a file: the checkout stands where its folder would.
 sys.path[0] = str(Path(__file__).parents[2])
 
+# The HTTP library would import trio where it is installed; all that runs here is asyncio.
+sys.modules["trio"] = None  # type: ignore[assignment]  # how Python says that there is none
+
 if sys.argv[2] == "live":
     from evals.judging.sdk import import_sdk
 

@@ -1,17 +1,11 @@
 """The cases of a run by pytest node id: what the selected suites make of the input files."""
 
-from collections.abc import Iterable
 from functools import cached_property
 
 from evals.config import RunConfig
-from evals.judge_process.suites import SUITES, CasesByTest, Inputs, Suite
+from evals.judge_process.inputs import Inputs
+from evals.judge_process.suites import CasesByTest, Suite
 from evals.judging.case import Case
-
-
-def suites_at(paths: Iterable[str]) -> tuple[Suite, ...]:
-    """Return the suites whose ``path`` is among ``paths``."""
-    wanted = set(paths)
-    return tuple(suite for suite in SUITES if suite.path in wanted)
 
 
 class Catalog:
@@ -31,21 +25,19 @@ class Catalog:
         """
         self._cases  # noqa: B018  read, and kept
 
-    @property
-    def by_path(self) -> dict[str, CasesByTest]:
-        """All cases by evaluation file and test function."""
-        return {suite.path: cases for suite, cases in self._cases.items()}
-
     def case(self, node_id: str) -> Case | None:
         """Return the case of a test item, or None for an item that is none of ours."""
-        found = self._by_node_id.get(node_id)
-        return None if found is None else found[1]
+        return self._by_node_id.get(node_id)
+
+    def knows(self, node_id: str) -> bool:
+        """Tell whether a test item has a case."""
+        return node_id in self._suites
 
     def suite(self, node_id: str) -> Suite:
         """Return the suite of a test item that has a case."""
-        return self._by_node_id[node_id][0]
+        return self._suites[node_id]
 
-    @property
+    @cached_property
     def case_ids(self) -> dict[str, dict[str, list[str]]]:
         """The ids of all cases, by evaluation file and test function."""
         return {
@@ -58,17 +50,41 @@ class Catalog:
     @property
     def node_ids(self) -> tuple[str, ...]:
         """Every item that the suites can have, before any selection."""
-        return tuple(self._by_node_id)
+        return tuple(self._suites)
+
+    def let_go(self) -> None:
+        """Keep what the cases are called, and neither them nor what they were read from.
+
+        Whatever asks for a case or a window after that reads all of them again.
+        """
+        self.case_ids, self._suites  # noqa: B018  made, and kept
+        for name in ("_cases", "_by_node_id"):
+            self.__dict__.pop(name, None)
+        self.inputs = Inputs(self.config)
 
     @cached_property
     def _cases(self) -> dict[Suite, CasesByTest]:
         return {suite: suite.cases(self.inputs) for suite in self.suites}
 
     @cached_property
-    def _by_node_id(self) -> dict[str, tuple[Suite, Case]]:
+    def _suites(self) -> dict[str, Suite]:
+        suites = {suite.path: suite for suite in self.suites}
         return {
-            f"{suite.path}::{test}[{case.case_id}]": (suite, case)
+            _node_id(path, test, case_id): suites[path]
+            for path, ids_by_test in self.case_ids.items()
+            for test, ids in ids_by_test.items()
+            for case_id in ids
+        }
+
+    @cached_property
+    def _by_node_id(self) -> dict[str, Case]:
+        return {
+            _node_id(suite.path, test, case.case_id): case
             for suite, cases_by_test in self._cases.items()
             for test, cases in cases_by_test.items()
             for case in cases
         }
+
+
+def _node_id(path: str, test: str, case_id: str) -> str:
+    return f"{path}::{test}[{case_id}]"

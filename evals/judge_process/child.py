@@ -9,8 +9,9 @@ from multiprocessing.connection import Connection
 
 from evals.errors import EvalError, JudgeProcessError
 from evals.judge_process import collector
-from evals.judge_process.catalog import Catalog, suites_at
+from evals.judge_process.catalog import Catalog
 from evals.judge_process.pool import Pool
+from evals.judge_process.suites import suites_at
 from evals.judge_process.wire import (
     Close,
     Counted,
@@ -25,6 +26,7 @@ from evals.judge_process.wire import (
     TellMissing,
 )
 from evals.judging.case import Row
+from evals.judging.gist import gist_of
 from evals.judging.hidden_key import hide_in_logs
 from evals.judging.opening import open_engine
 
@@ -104,6 +106,8 @@ class _Judge:
         for key, case in cases:
             if case is None:
                 self._send(Failed(key, _changed_inputs(key)))
+        # From here on each window is held by its cases alone, until the last of them is judged.
+        self.__dict__.pop("_catalog", None)
 
     def _on_row(self, key: str, row: Row | BaseException) -> None:
         self._send(ended(key, row))
@@ -131,7 +135,8 @@ def ended(key: str, row: Row | BaseException) -> Done | Failed:
     if not isinstance(row, Row):
         return Failed(key, _told_as(row))
     try:
-        return Done(key, row.model_dump_json())
+        row_json = row.model_dump_json()
+        return Done(key, gist_of(row), row_json)
     except Exception as error:  # noqa: BLE001  the other side waits for a word of every item
         return Failed(key, _told_as(error))
 

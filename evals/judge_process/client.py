@@ -4,13 +4,13 @@ import subprocess
 import threading
 import traceback
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from evals.errors import EvalError, JudgeProcessError
 from evals.judge_process.process import StartedProcess
+from evals.judge_process.waiting import WaitingItems
 from evals.judge_process.wire import (
     Close,
     Counted,
@@ -25,19 +25,13 @@ from evals.judge_process.wire import (
     TellMissing,
     ToJudge,
 )
-from evals.judging.case import Row
 from evals.judging.engine import EngineCounts
+from evals.judging.gist import Gist
 from evals.judging.missing import MissingAnswers
 
 _CLOSE_TIMEOUT_S = 5.0
-
-
-@dataclass(frozen=True)
-class Delivered:
-    """An item's row, and the JSON that it came as."""
-
-    row: Row
-    row_json: str
+_AT_ONCE_TIMEOUT_S = 0.75
+"""For somebody who has pressed Ctrl-C: what is answered is in the store, calls are paid or not."""
 
 
 class JudgeProcess:
@@ -47,22 +41,20 @@ class JudgeProcess:
         self,
         started: StartedProcess,
         start: Start,
-        read_row: Callable[[str, str], Row],
-        on_row: Callable[[str, Row | EvalError], None],
+        on_row: Callable[[str, Gist | EvalError], None],
     ) -> None:
         """Tell the process what the run is, and start a thread that listens to it.
 
         Args:
             started: who judges; ended by ``close``.
             start: what the run is.
-            read_row: makes a row of an item's key and JSON.
             on_row: called on that thread as each item ends; what it raises gives up the rest.
         """
-        self._read_row = read_row
         self._on_row = on_row
         self._opened: Future[None] = Future()
         self._missing: Future[MissingAnswers] = Future()
-        self._futures: dict[str, Future[Delivered]] = {}
+        # Beside the store, where there is a disk for what a run needs.
+        self._items = WaitingItems(start.config.store_path.parent)
         self._counts: EngineCounts | None = None
         self._closed = False
         self._has_work = False
@@ -100,37 +92,41 @@ class JudgeProcess:
 
     def submit(self, keys: Iterable[str]) -> None:
         """Queue items, in order; a key that is known already is left out."""
-        new = tuple(key for key in dict.fromkeys(keys) if key not in self._futures)
         with self._ending:
-            self._futures |= {key: Future() for key in new}
+            new = self._items.add(keys)
             if self._ended:  # nobody listens any more
                 self._settle_rest()
         self._send(Submit(new))
         self._has_work = True
 
-    def delivered(self, key: str) -> Delivered:
-        """Wait for one item's row; may be interrupted by SIGINT.
+    def delivered(self, key: str) -> Gist:
+        """Wait for one item's row, and return its gist; may be interrupted by SIGINT.
 
         Raises:
             EvalError: what the item ended in; what stopped the run, in this item or another.
             concurrent.futures.CancelledError: the process was closed first.
         """
-        return self._futures[key].result()
+        return self._items.wait(key)
 
-    def finished(self, key: str) -> Delivered | None:
-        """Return what came of an item that is done without error, or None; does not wait."""
-        future = self._futures.get(key)
-        if future is None or not future.done() or future.cancelled() or future.exception():
-            return None
-        return future.result()
+    def finished(self, key: str) -> Gist | None:
+        """Return the gist of an item that is done without error, or None; does not wait."""
+        return self._items.done(key)
+
+    def row_json(self, key: str) -> str:
+        """Return the row of an item that is ``finished``.
+
+        Raises:
+            EvalError: it cannot be read back from where it waits.
+        """
+        return self._items.row_json(key)
 
     def forget(self, key: str) -> None:
         """Drop a row that has been written down, so that memory does not grow with the run."""
-        self._futures.pop(key, None)
+        self._items.forget(key)
 
     def wait_all(self) -> None:
         """Wait until every submitted item has ended, well or badly."""
-        wait(list(self._futures.values()))
+        self._items.wait_all()
 
     def missing(self) -> MissingAnswers:
         """Return what recorded mode has no answer to, and write it out if that is asked; once.
@@ -141,8 +137,12 @@ class JudgeProcess:
         self._send(TellMissing())
         return self._missing.result()
 
-    def close(self) -> None:
-        """End the process, with what it has queued or in flight; may be called twice."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the process, with what it has queued or in flight; may be called twice.
+
+        Args:
+            at_once: kill it soon where it does not end by itself, as when it is stopped.
+        """
         if self._closed:
             return
         self._closed = True
@@ -152,14 +152,19 @@ class JudgeProcess:
             # It may still be reading its inputs, or wait for the rest of a message that Ctrl-C cut
             # off; it has made no call.
             self._process.kill()
-        self._thread.join(_CLOSE_TIMEOUT_S)
+        timeout_s = _AT_ONCE_TIMEOUT_S if at_once else _CLOSE_TIMEOUT_S
+        self._thread.join(timeout_s)
         try:
-            self._process.wait(_CLOSE_TIMEOUT_S)
+            self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._thread.join()  # what held it is gone with the process
         self._connection.close()
+
+    def kill(self) -> None:
+        """End the process as it stands; for a signal's handler."""
+        self._process.kill()
 
     def _send(self, message: ToJudge) -> None:
         # It has ended: the listener meets that as well.
@@ -192,19 +197,18 @@ class JudgeProcess:
     def _settle_rest(self) -> None:
         for other in (self._opened, self._missing):
             self._settle(other)
-        for key, future in list(self._futures.items()):
-            if self._settle(future) and self._failure is not None:
+        for key in self._items.fail_rest(self._failure):
+            if self._failure is not None:
                 with suppress(EvalError):  # whom nothing can be told ends with this process
                     self._on_row(key, self._failure)
 
-    def _settle(self, future: Future[Any]) -> bool:
+    def _settle(self, future: Future[Any]) -> None:
         if future.done():
-            return False
+            return
         if self._failure is None:
             future.cancel()
         else:
             future.set_exception(self._failure)
-        return True
 
     def _died(self) -> EvalError:
         return JudgeProcessError(
@@ -226,13 +230,12 @@ class JudgeProcess:
                 self._missing.set_exception(error)
             case Missing(MissingAnswers() as answers):
                 self._missing.set_result(answers)
-            case Done(key, row_json):
-                row = self._read_row(key, row_json)
+            case Done(key, gist, row_json):
                 # Known here before it is told: whoever hears of it may ask for it at once.
-                self._futures[key].set_result(Delivered(row, row_json))
-                self._on_row(key, row)
+                self._items.settle(key, gist, row_json)
+                self._on_row(key, gist)
             case Failed(key, error):
-                self._futures[key].set_exception(error)
+                self._items.fail(key, error)
                 self._on_row(key, error)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from evals.config import ROOT
+from evals.defaults import ROOT
 
 PREMISE = "evals/premise/test_premise.py"
 SET_LEVEL = "evals/set_level/test_set_level.py"

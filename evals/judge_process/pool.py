@@ -10,6 +10,7 @@ and when nothing else is left the round is settled and they are taken up again.
 
 import asyncio
 import random
+import sys
 import threading
 import warnings
 from collections import deque
@@ -19,6 +20,11 @@ from concurrent.futures import Future
 from evals.errors import EvalError
 from evals.judging.case import Case, Row, RunContext
 from evals.judging.engine import JudgeEngine
+
+if sys.platform == "win32":
+    from asyncio import new_event_loop
+else:
+    from uvloop import new_event_loop  # a tenth of the CPU of a call less
 
 _CLOSE_TIMEOUT_S = 5.0
 
@@ -51,7 +57,7 @@ class Pool:
         """Whether the queue was put into an order of its own; see ``_keep_apart``."""
         self._waiting: list[tuple[str, Case]] = []
         """Walked as far as the answers reach; see ``JudgeEngine.walk``."""
-        self._loop = asyncio.new_event_loop()
+        self._loop = new_event_loop()
         self._started: Future[JudgeEngine] = Future()
         self._workers: set[asyncio.Task[None]] = set()
         self._round: asyncio.Task[None] | None = None

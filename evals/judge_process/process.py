@@ -1,5 +1,6 @@
 """Starts the process that judges. Imports next to nothing, so that it can be done first of all."""
 
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,11 +32,17 @@ def start_process(*, live: bool) -> StartedProcess:
         live: whether calls are to be made: it then imports the SDK at once, which takes longest.
     """
     connection, theirs = Pipe()
-    with theirs:
-        fd = theirs.fileno()
-        process = subprocess.Popen(  # noqa: S603  this interpreter, a file of this package
-            [sys.executable, str(_PROGRAM), str(fd), "live" if live else "recorded"],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(fd,),
-        )
+    # It inherits the mask: Ctrl-C, which is for the whole group, must not reach it before it can
+    # say that it ignores that.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        with theirs:
+            fd = theirs.fileno()
+            process = subprocess.Popen(  # noqa: S603  this interpreter, a file of this package
+                [sys.executable, str(_PROGRAM), str(fd), "live" if live else "recorded"],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(fd,),
+            )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return StartedProcess(process, connection)

@@ -6,6 +6,7 @@ from evals.config import RunConfig
 from evals.errors import EvalError
 from evals.judging.case import RunContext
 from evals.judging.engine import EngineCounts
+from evals.judging.gist import Gist
 from evals.judging.missing import MissingAnswers
 
 
@@ -55,6 +56,7 @@ class Done:
     """An item has its row."""
 
     key: str
+    gist: Gist
     row_json: str
 
 

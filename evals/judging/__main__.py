@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from evals.config import DEFAULT_STORE, RECORDINGS_DIR
+from evals.defaults import DEFAULT_STORE, RECORDINGS_DIR
 from evals.errors import EvalError, ExchangeError, StoreError
 from evals.judging.answer_sources import AnswerFiles, BatchResults
 from evals.judging.imports import ImportReport, import_answers

@@ -11,8 +11,9 @@ from tenacity import AsyncRetrying, retry_if_exception
 
 from evals.errors import CallTimeoutError, ExhaustedError, JudgeError
 from evals.judging.headers import quotas_left
-from evals.judging.limiter import Limiter
+from evals.judging.limiter import Limiter, Pace
 from evals.judging.message import ApiMessage, NotAMessageError, parse_message
+from evals.judging.outages import Outages
 from evals.judging.request import JudgeRequest
 from evals.judging.retry import RetryPolicy, Tries
 from evals.judging.transport import AttemptError, Reply, Transport
@@ -64,6 +65,7 @@ class LiveCalls:
             sleep=sleep,
             clock=clock,
         )
+        self._outages = Outages(clock)
         self._refused: AttemptError | None = None
         self.calls = 0
         """Calls of which at least one attempt was begun."""
@@ -90,6 +92,11 @@ class LiveCalls:
         """Seconds until the next attempt may begin: the server asked to wait; 0: now."""
         return self._limiter.hold_s
 
+    @property
+    def pace(self) -> Pace:
+        """What the server lets the run do now; may be read from any thread."""
+        return self._limiter.pace
+
     async def call(self, request: JudgeRequest, may_send: Callable[[], None]) -> Sent:
         """Send ``request`` until it is answered.
 
@@ -105,17 +112,8 @@ class LiveCalls:
                 long (see ``RetryPolicy``), nothing more is sent at all.
         """
         tries = Tries(self._policy, self._clock, self._chance)
-        retrying = AsyncRetrying(
-            stop=lambda _: tries.are_over,
-            retry=retry_if_exception(_is_transient),
-            wait=lambda _: tries.wait_s,
-            sleep=self._sleep,
-            reraise=True,
-        )
         try:
-            async for attempt in retrying:
-                with attempt:
-                    text, message = await self._attempt(request, tries, may_send)
+            text, message = await self._until_answered(request, tries, may_send)
         except AttemptError as failure:
             error = self._given_up(request, failure, tries.made)
         else:
@@ -126,6 +124,28 @@ class LiveCalls:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
+
+    async def _until_answered(
+        self, request: JudgeRequest, tries: Tries, may_send: Callable[[], None]
+    ) -> tuple[str, ApiMessage]:
+        # Most calls need one attempt, and setting up the retries costs as much as hashing one.
+        try:
+            return await self._attempt(request, tries, may_send)
+        except AttemptError as failure:
+            if tries.are_over or not _is_transient(failure):
+                raise
+        await self._sleep(tries.wait_s)
+        retrying = AsyncRetrying(
+            stop=lambda _: tries.are_over,
+            retry=retry_if_exception(_is_transient),
+            wait=lambda _: tries.wait_s,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        async for attempt in retrying:
+            with attempt:
+                answered = await self._attempt(request, tries, may_send)
+        return answered
 
     async def _attempt(
         self, request: JudgeRequest, tries: Tries, may_send: Callable[[], None]
@@ -150,8 +170,8 @@ class LiveCalls:
                 self._succeed(number, message)
                 return reply.text, message
             self._hear(number, failure.headers)
+            self._follow(request, failure)
             tries.meet(failure)
-            self._follow(failure)
             raise failure
 
     def _hear(self, number: int, headers: Mapping[str, str]) -> None:
@@ -159,6 +179,7 @@ class LiveCalls:
 
     def _succeed(self, number: int, message: ApiMessage) -> None:
         self._limiter.succeed(number)
+        self._outages.answered()
         usage = message.usage
         if usage is not None:
             written = usage.cache_creation_input_tokens or 0
@@ -166,8 +187,11 @@ class LiveCalls:
                 input_tokens=usage.input_tokens + written, output_tokens=usage.output_tokens
             )
 
-    def _follow(self, failure: AttemptError) -> None:
-        """Let a failure of one call count for all."""
+    def _follow(self, request: JudgeRequest, failure: AttemptError) -> None:
+        """Let a failure of one call count for all, where it is not its own."""
+        own = failure.kind == "retry"
+        if own and self._outages.is_everybodys(request.request_hash, failure):
+            failure.kind = "slow_down"
         if failure.kind == "stop_run":
             self._refused = failure
         if failure.kind != "slow_down":
@@ -208,7 +232,7 @@ class LiveCalls:
             return ExhaustedError(
                 where,
                 f"{found}; {end}",
-                "a server that is not overloaded all the time",
+                "a server that is not gone or overloaded all the time",
                 "Run again later: what is answered is kept. Or lower --max-in-flight.",
             )
         if failure.kind == "give_up":

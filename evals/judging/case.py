@@ -2,16 +2,13 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from evals.errors import UnjudgedReason
-from evals.judging.judged import Judged
+from evals.judging.judged import Judged, Outcome
 from evals.judging.request import JudgeRequest, JudgeSettings
 from evals.judging.response import Judge
 from evals.records import Call, Provenance, Record, Unjudged
-
-Outcome = Literal["sound", "unsound", "unjudged", "scored"]
-"""What a case came to. ``scored``: a measure without a pass or fail of its own (windows)."""
 
 
 @dataclass(frozen=True)

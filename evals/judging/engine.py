@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from evals.errors import (
     EvalError,
@@ -14,9 +15,13 @@ from evals.errors import (
     StoreError,
 )
 from evals.judging.batch.status import RoundStatus
-from evals.judging.budget import Budget, Spending
+from evals.judging.batch.walk import Walk
+from evals.judging.booking import Booking
+from evals.judging.budget import Budget
 from evals.judging.calls import LiveCalls
 from evals.judging.case import Case, Row, RunContext
+from evals.judging.ledger import Spending
+from evals.judging.limiter import Pace
 from evals.judging.message import (
     ApiMessage,
     ModelPin,
@@ -25,10 +30,12 @@ from evals.judging.message import (
     response_of,
 )
 from evals.judging.missing import Missing
+from evals.judging.needs import needs_of
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest
 from evals.judging.response import JudgeResponse
-from evals.judging.store import AnswerStore, StoredAnswer
+from evals.judging.store import AnswerStore, Claims, StoredAnswer
+from evals.judging.turns import Turn
 from evals.records import AnswerSource
 
 
@@ -37,7 +44,7 @@ class EngineCounts:
     """What a run has cost so far."""
 
     calls: int
-    """Distinct requests that went live."""
+    """Requests that went live, each once; twice where its first answer was lost with a batch."""
     attempts: int
     """HTTP attempts made for them."""
     retries: int
@@ -50,6 +57,8 @@ class EngineCounts:
     """Tokens and cost of the live answers."""
     round: RoundStatus | None = None
     """How far a batch run is; None elsewhere, and before its first round."""
+    pace: Pace | None = None
+    """What the server lets a live run do now; None elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,15 @@ class _AnsweredMeanwhileError(Exception):
         self.answer = answer
 
 
+class _AskedElsewhereError(Exception):
+    """Another run on the same store is asking it: not to be sent before that has come to an end."""
+
+
 @dataclass
 class _Flight:
     task: asyncio.Task[_Answer]
+    bookings: list[Booking]
+    """Of the cases that ask it."""
     waiters: int = 0
 
 
@@ -97,7 +112,8 @@ class JudgeEngine:
         self.missing = Missing() if missing is None else missing
         """What recorded mode has no answer to."""
         self.has_company = False
-        """Whether another run on the same store was seen to pay for a call that this one made."""
+        """Whether another run on the same store was seen to ask what this one was about to ask."""
+        self._claims = Claims(store.path)
         self._recordings = recordings
         self._live = live
         self._budget = Budget() if budget is None else budget
@@ -119,6 +135,7 @@ class JudgeEngine:
             in_flight=0 if live is None else live.in_flight,
             answers=dict(self._by_source),
             spending=self._budget.spending,
+            pace=None if live is None else live.pace,
         )
 
     async def ask(self, request: JudgeRequest) -> JudgeResponse:
@@ -133,10 +150,7 @@ class JudgeEngine:
             WrongModelError: another model answered than the pinned one, now or earlier.
             StoreError: store or recordings cannot be read or written, now or earlier.
         """
-        answer = self._found(request)
-        if answer is None:
-            answer = await self._fly(request)
-        return response_of(answer.message, request, answer.source, answer.attempts)
+        return await self._ask(request, None)
 
     def stop(self, error: EvalError) -> None:
         """Ask nothing more: every ask from now on raises ``error``, and no attempt is begun.
@@ -154,6 +168,7 @@ class JudgeEngine:
             await self._live.aclose()
         self.missing.close()
         self.store.close()
+        self._claims.close()  # last: by now all that was answered can be read by others
 
     async def walk(self, case: Case, context: RunContext) -> Row | None:
         """Evaluate a case; None where it has to wait for ``settle_round``, as here none has to.
@@ -161,7 +176,14 @@ class JudgeEngine:
         Raises:
             EvalError: see ``Case.evaluate``.
         """
-        return await case.evaluate(self, context)
+        if self._live is None or not self._budget.is_limited:
+            return await case.evaluate(self, context)
+        lacking: list[JudgeRequest] = []
+        row = await Walk(partial(self._look, lacking)).evaluate(case, context)
+        if row is not None:
+            return row
+        async with self._budget.case(needs_of(case, lacking, context.settings)) as booking:
+            return await case.evaluate(_JudgeOfCase(self, booking), context)
 
     async def settle_round(self) -> None:
         """Get the answers that the cases walked so far wait for.
@@ -169,6 +191,19 @@ class JudgeEngine:
         Raises:
             EvalError: what stops the run.
         """
+
+    async def _ask(self, request: JudgeRequest, booking: Booking | None) -> JudgeResponse:
+        answer = self._found(request)
+        if answer is None:
+            answer = await self._fly(request, booking)
+        return response_of(answer.message, request, answer.source, answer.attempts)
+
+    def _look(self, lacking: list[JudgeRequest], request: JudgeRequest) -> JudgeResponse | None:
+        answer = self._found(request)
+        if answer is None:
+            lacking.append(request)
+            return None
+        return response_of(answer.message, request, answer.source, answer.attempts)
 
     def _found(self, request: JudgeRequest) -> _Answer | None:
         self._check_not_stopped()
@@ -213,12 +248,15 @@ class JudgeEngine:
             self._by_source[source] += 1
         return self._origins[request_hash]
 
-    async def _fly(self, request: JudgeRequest) -> _Answer:
+    async def _fly(self, request: JudgeRequest, booking: Booking | None) -> _Answer:
         if self._live is None:
             raise self._not_recorded(request)
         flight = self._flights.get(request.request_hash)
         if flight is None:
             flight = self._take_off(request, self._live)
+        if booking is not None:
+            flight.bookings.append(booking)
+            self._budget.stir()
         flight.waiters += 1
         try:
             return await asyncio.shield(flight.task)
@@ -230,7 +268,8 @@ class JudgeEngine:
                 self._land(request.request_hash, flight)
 
     def _take_off(self, request: JudgeRequest, live: LiveCalls) -> _Flight:
-        flight = _Flight(asyncio.create_task(self._call(request, live)))
+        bookings: list[Booking] = []
+        flight = _Flight(asyncio.create_task(self._call(request, live, bookings)), bookings)
         self._flights[request.request_hash] = flight
         self._tasks.add(flight.task)
 
@@ -248,21 +287,44 @@ class JudgeEngine:
         if self._flights.get(request_hash) is flight:
             del self._flights[request_hash]
 
-    async def _call(self, request: JudgeRequest, live: LiveCalls) -> _Answer:
+    async def _call(
+        self, request: JudgeRequest, live: LiveCalls, bookings: list[Booking]
+    ) -> _Answer:
+        turn = Turn.to_ask(self._claims, request.request_hash)
+        try:
+            while True:
+                try:
+                    return await self._buy(request, live, turn, bookings)
+                except _AnsweredMeanwhileError as found:
+                    return found.answer
+                except _AskedElsewhereError:
+                    self.has_company = True
+                # Out here, so that what waits holds no place that another call could use.
+                await turn.wait(self._check_not_stopped)
+                with self._stopping():
+                    kept = self._kept(request)
+                if kept is not None:
+                    return kept
+        finally:
+            turn.end()
+
+    async def _buy(
+        self, request: JudgeRequest, live: LiveCalls, turn: Turn, bookings: list[Booking]
+    ) -> _Answer:
         def may_send() -> None:
             self._check_not_stopped()
+            if not turn.begin():
+                raise _AskedElsewhereError
+            # Not before the turn has begun: another run's turn ends with an answer in the store.
             with self._stopping():
                 meanwhile = self._kept(request)
             if meanwhile is not None:
                 raise _AnsweredMeanwhileError(meanwhile)
             admission.sent()
 
-        try:
-            async with self._budget.admit(request) as admission:
-                sent = await live.call(request, may_send)
-                admission.settle(sent.message)
-        except _AnsweredMeanwhileError as found:
-            return found.answer
+        async with self._budget.admit(request, bookings) as admission:
+            sent = await live.call(request, may_send)
+            admission.settle(sent.message)
         self._check_model(request, sent.message)
         answer = StoredAnswer(
             request_hash=request.request_hash,
@@ -310,3 +372,15 @@ class JudgeEngine:
             "Set ANTHROPIC_API_KEY and use --judge live, which records it; or use"
             " --export-requests, answer elsewhere, and run python -m evals.judging import.",
         )
+
+
+class _JudgeOfCase:
+    """The engine, for the requests of one case that has its place in the budget."""
+
+    def __init__(self, engine: JudgeEngine, booking: Booking) -> None:
+        self._engine = engine
+        self._booking = booking
+
+    async def ask(self, request: JudgeRequest) -> JudgeResponse:
+        """Return the answer to ``request``; see ``JudgeEngine.ask``."""
+        return await self._engine._ask(request, self._booking)  # noqa: SLF001  one thing with it

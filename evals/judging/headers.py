@@ -63,7 +63,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds that an answer asks to wait; None where it does not say, or unreadably.
 
     Reads ``retry-after-ms``, then ``retry-after`` in seconds (RFC 9110 10.2.3; fractions too) or
-    as an HTTP date. Never negative; can be infinite, so whoever waits has to bound it.
+    as an HTTP date. Never negative; can be infinite: ``RetryPolicy`` says what is believed.
 
     Args:
         headers: of the answer, names in lower case or case-insensitive.

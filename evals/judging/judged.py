@@ -4,18 +4,21 @@ xdist's workers get this in place of rows, so that they need neither the instrum
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from evals.errors import UnjudgedReason
 
+Outcome = Literal["sound", "unsound", "unjudged", "scored"]
+"""What a case came to. ``scored``: a measure without a pass or fail of its own (windows)."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """What a case came to; see ``evals.judging.case.Row``."""
 
     case_id: str
     instrument: str
-    outcome: str
-    """One of ``evals.judging.case.Outcome``."""
+    outcome: Outcome
     run_id: str
     unjudged_reason: UnjudgedReason | None
     """Set exactly when ``outcome`` is ``unjudged``."""

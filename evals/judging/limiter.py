@@ -2,9 +2,10 @@
 
 At most ``max_in_flight``, and as many as the server takes:
 
-- each refusal (429, 529) takes one place away. So a server that takes 20 of 64 is left with 20, one
-  that refuses a tenth of the calls with a tenth less, and one that refuses everything with one
-  call at a time, as soon as all that was in flight is refused;
+- each refusal (429, 529, or a failure that is everybody's: see ``evals.judging.outages``) takes one
+  place away. So a server that takes 20 of 64 is left with 20, one that refuses a tenth of the calls
+  with a tenth less, and one that refuses everything with one call at a time, as soon as all that
+  was in flight is refused;
 - while one call at a time is allowed, each refusal makes everybody wait, and longer each time: the
   next call is a probe of whether the server is back. Where the server says how long to wait,
   everybody waits as long, whatever the number allowed;
@@ -22,6 +23,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
+from typing import NamedTuple
 
 import anyio
 
@@ -30,6 +32,20 @@ from evals.judging.quota import Quotas
 
 _ROUNDS_TO_BOUND = 16
 """Rounds of successes that lead from nothing to the bound, by the fixed step alone."""
+
+
+class Pace(NamedTuple):
+    """What the server lets a run do at one moment."""
+
+    limit: int
+    """Attempts allowed at once, 1 to ``max_in_flight``."""
+    max_in_flight: int
+    hold_s: float
+    """Seconds until the next attempt may be begun, if a place is free; 0: now."""
+    is_asked: bool
+    """Whether the server asked for this hold; otherwise it is a pause between two probes."""
+    refused_for_s: float
+    """Seconds since the first refusal after which nothing was answered; 0 after an answer."""
 
 
 class Limiter:
@@ -49,7 +65,7 @@ class Limiter:
         Args:
             max_in_flight: the bound, at least 1.
             pause_s: seconds to wait after a number of probes, from 1, that were refused in a row.
-            longest_hold_s: bound on what a rate-limit header can make callers wait.
+            longest_hold_s: a rate-limit header that would hold callers for longer is not believed.
             sleep: waits a number of seconds.
             clock: seconds that only grow.
         """
@@ -60,7 +76,7 @@ class Limiter:
         self._clock = clock
         self._limit = max_in_flight
         self._quotas = Quotas(longest_hold_s, clock)
-        self._resume_at_s = clock()
+        self._probe_at_s = self._asked_until_s = clock()
         self._successes = 0
         self._probes_refused = 0
         self._is_doubling = False
@@ -85,12 +101,27 @@ class Limiter:
     @property
     def refused_for_s(self) -> float:
         """Seconds since the first refusal after which nothing was answered; 0 after an answer."""
-        return 0.0 if self._refused_since_s is None else self._clock() - self._refused_since_s
+        since_s = self._refused_since_s  # once: another thread may ask
+        return 0.0 if since_s is None else self._clock() - since_s
 
     @property
     def hold_s(self) -> float:
         """Seconds until the next attempt may be begun, if a place is free; 0: now."""
-        return max(0.0, self._resume_at_s - self._clock(), self._quotas.hold_s())
+        return self.pace.hold_s
+
+    @property
+    def pace(self) -> Pace:
+        """What the server lets the run do now; may be read from any thread."""
+        now_s = self._clock()
+        asked_s = max(0.0, self._asked_until_s - now_s, self._quotas.hold_s())
+        pause_s = max(0.0, self._probe_at_s - now_s)
+        return Pace(
+            limit=self._limit,
+            max_in_flight=self._max,
+            hold_s=max(asked_s, pause_s),
+            is_asked=asked_s > 0 and asked_s >= pause_s,
+            refused_for_s=self.refused_for_s,
+        )
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
@@ -119,14 +150,15 @@ class Limiter:
         """Take a place away after a refusal, and make everybody wait if it is time to.
 
         Args:
-            asked_s: what the server asked for, bounded; None where it did not. Never shortens a
-                wait that is on already.
+            asked_s: what the server asked for, as far as it is believed; None where it did not.
+                Never shortens a wait that is on already.
         """
         now_s = self._clock()
         if self._refused_since_s is None:
             self._refused_since_s = now_s
         self._begun_at_refusal = self._quotas.begun
-        pause_s = asked_s or 0.0
+        if asked_s is not None:
+            self._asked_until_s = max(self._asked_until_s, now_s + asked_s)
         if self._limit > 1:
             self._is_doubling = False
             self._set_limit(self._limit - 1)
@@ -134,8 +166,8 @@ class Limiter:
             self._is_doubling = True
             self._probes_refused += 1
             # A server that says "now" all the time is not asked all the time.
-            pause_s = max(pause_s, self._pause_s(self._probes_refused if asked_s is None else 1))
-        self._resume_at_s = max(self._resume_at_s, now_s + pause_s)
+            pause_s = self._pause_s(self._probes_refused if asked_s is None else 1)
+            self._probe_at_s = max(self._probe_at_s, now_s + pause_s)
 
     def succeed(self, number: int) -> None:
         """Count a success; enough of them allow more, up to the bound.

@@ -3,27 +3,24 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from evals.errors import NotRecordedError
 from evals.judging.case import Case, RunContext
-from evals.judging.estimates import CHARS_PER_TOKEN, Estimates, Size, size_of
+from evals.judging.estimates import Estimates, Size, size_of
+from evals.judging.needs import Needs, Span, needs_of
 from evals.judging.prices import PriceTable, TokenCounts
 from evals.judging.request import JudgeRequest
 from evals.judging.response import Judge, JudgeResponse
 from evals.records import Call
 
 
-class Span(NamedTuple):
-    """From least to most."""
-
-    least: float
-    most: float
-
-
 @dataclass(frozen=True)
 class Lacking:
-    """Calls of one purpose that a run would have to make."""
+    """Calls of one purpose that a run would have to make.
+
+    Tokens and cost are what the budget of a run takes a call for (``Estimates.of``), times the
+    least and the most calls.
+    """
 
     purpose: str
     calls: Span
@@ -31,6 +28,10 @@ class Lacking:
     output_tokens: Span
     cost_usd: Span | None
     """Of single calls, not in a batch; None where the model has no price."""
+    ceiling_usd: float | None
+    """Of the most calls, were every answer the longest allowed; None as ``cost_usd``."""
+    is_learned: bool
+    """Whether it rests on answers to this prompt that are stored."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,14 @@ class Plan:
     @property
     def cost_usd(self) -> Span | None:
         """What they would cost by themselves, not in batches; None where there is no price."""
-        return _sum_known([each.cost_usd for each in self.lacking])
+        known = [each.cost_usd for each in self.lacking if each.cost_usd is not None]
+        return _sum(known) if len(known) == len(self.lacking) else None
 
-
-class _Later(NamedTuple):
-    size: Size
-    calls: Span
-    fed_by: tuple[str, ...]
-    asker: frozenset[str]
-    """Requests that the case lacks: cases that lack the same may turn out to ask the same."""
+    @property
+    def ceiling_usd(self) -> float | None:
+        """What they cannot exceed, beside what estimates of their input are off; None as that."""
+        known = [each.ceiling_usd for each in self.lacking if each.ceiling_usd is not None]
+        return sum(known) if len(known) == len(self.lacking) else None
 
 
 class Planner:
@@ -83,7 +83,7 @@ class Planner:
         self._estimates = Estimates(prices, in_batch=False)
         self._stored: dict[str, str] = {}
         self._now: dict[str, Size] = {}
-        self._later: list[_Later] = []
+        self._needs: list[Needs] = []
 
     async def walk(self, case: Case, context: RunContext) -> None:
         """Evaluate a case as far as the answers reach.
@@ -97,27 +97,20 @@ class Planner:
             if request.request_hash not in self._stored:
                 self._stored[request.request_hash] = request.purpose
                 self._learn(request, call)
-        if not watched.missing:
-            return
-        self._now |= {each.request_hash: size_of(each) for each in watched.missing}
-        asker = frozenset(each.request_hash for each in watched.missing)
-        lacks = {each.purpose for each in watched.missing}
-        for item in case.follow_ups(lacks, context.settings):
-            calls = Span(item.least, item.most)
-            self._later.append(_Later(size_of(item.request), calls, item.fed_by, asker))
+        if watched.missing:
+            needs = needs_of(case, watched.missing, context.settings)
+            self._now |= needs.now
+            self._needs.append(needs)
 
     def plan(self) -> Plan:
         """Return what the cases walked so far lack together."""
+        now: dict[str, list[tuple[Size, Span]]] = {}
+        for size in self._now.values():
+            now.setdefault(size.purpose, []).append((size, Span(1, 1)))
         return Plan(
             stored=dict(Counter(self._stored.values())),
-            now=tuple(
-                self._lacking(purpose, [(size, size, Span(1, 1)) for size in sizes])
-                for purpose, sizes in _by_purpose(self._now.values()).items()
-            ),
-            later=tuple(
-                self._lacking(purpose, self._grown(purpose))
-                for purpose in _by_purpose(item.size for item in self._later)
-            ),
+            now=tuple(self._lacking(purpose, calls) for purpose, calls in now.items()),
+            later=tuple(self._lacking(purpose, calls) for purpose, calls in self._later().items()),
         )
 
     def _learn(self, request: JudgeRequest, call: Call) -> None:
@@ -131,47 +124,34 @@ class Planner:
         )
         self._estimates.learn(size_of(request), tokens)
 
-    def _grown(self, purpose: str) -> list[tuple[Size, Size, Span]]:
-        """Return the later calls of a purpose: size as rendered, and with what feeds it; calls."""
-        sizes = [*self._now.values(), *(item.size for item in self._later)]
-        answers = {
-            fed: max(self._estimates.output_tokens(size) for size in found)
-            for fed, found in _by_purpose(sizes).items()
-        }
-        grown: list[tuple[Size, Size, Span]] = []
-        askers: set[frozenset[str]] = set()
-        for item in self._later:
-            if item.size.purpose != purpose:
-                continue
-            fed_tokens = sum(answers[fed] for fed in item.fed_by if fed in answers)
-            chars = item.size.body_chars + round(fed_tokens * CHARS_PER_TOKEN)
-            least = 0 if item.asker in askers else item.calls.least
-            askers.add(item.asker)
-            fed_size = item.size._replace(body_chars=chars)
-            grown.append((item.size, fed_size, Span(least, item.calls.most)))
-        return grown
+    def _later(self) -> dict[str, list[tuple[Size, Span]]]:
+        """Return the later calls by purpose."""
+        found: dict[str, list[tuple[Size, Span]]] = {}
+        # Cases that lack the same may turn out to ask the same.
+        askers: set[tuple[str, frozenset[str]]] = set()
+        for needs in self._needs:
+            for size, least, most in needs.later(self._estimates):
+                asker = size.purpose, frozenset(needs.now)
+                calls = Span(0 if asker in askers else least, most)
+                askers.add(asker)
+                found.setdefault(size.purpose, []).append((size, calls))
+        return found
 
-    def _lacking(self, purpose: str, calls: Sequence[tuple[Size, Size, Span]]) -> Lacking:
-        estimates = self._estimates
-        knows = estimates.knows(purpose)
-        reads: list[Span] = []
-        outputs: list[Span] = []
-        costs: list[Span | None] = []
-        for small, large, times in calls:
-            output = estimates.output_tokens(small)
-            reads.append(_times(times, estimates.read_tokens(small), estimates.read_tokens(large)))
-            outputs.append(_times(times, output if knows else 0, output))
-            least_usd, most_usd = estimates.least_cost_usd(small), estimates.cost_usd(large)
-            if least_usd is None or most_usd is None:
-                costs.append(None)
-            else:
-                costs.append(_times(times, least_usd, most_usd))
+    def _lacking(self, purpose: str, calls: Sequence[tuple[Size, Span]]) -> Lacking:
+        usual = [(self._estimates.of(size), times) for size, times in calls]
+        costs = [_times(times, each.cost_usd) for each, times in usual if each.cost_usd is not None]
+        ceilings = [(self._estimates.at_most(size).cost_usd, times) for size, times in calls]
+        has_price = len(costs) == len(calls)
         return Lacking(
             purpose=purpose,
-            calls=_sum(times for _, _, times in calls),
-            read_tokens=_sum(reads),
-            output_tokens=_sum(outputs),
-            cost_usd=_sum_known(costs),
+            calls=_sum(times for _, times in calls),
+            read_tokens=_sum(_times(times, each.read_tokens) for each, times in usual),
+            output_tokens=_sum(_times(times, each.output_tokens) for each, times in usual),
+            cost_usd=_sum(costs) if has_price else None,
+            ceiling_usd=sum((usd or 0.0) * times.most for usd, times in ceilings)
+            if has_price
+            else None,
+            is_learned=self._estimates.knows(purpose),
         )
 
 
@@ -194,22 +174,10 @@ class _Watched:
         return response
 
 
-def _by_purpose(sizes: Iterable[Size]) -> dict[str, list[Size]]:
-    found: dict[str, list[Size]] = {}
-    for size in sizes:
-        found.setdefault(size.purpose, []).append(size)
-    return found
-
-
-def _times(calls: Span, least: float, most: float) -> Span:
-    return Span(calls.least * least, calls.most * most)
+def _times(calls: Span, each: float) -> Span:
+    return Span(calls.least * each, calls.most * each)
 
 
 def _sum(spans: Iterable[Span]) -> Span:
     listed = list(spans)
     return Span(sum(span.least for span in listed), sum(span.most for span in listed))
-
-
-def _sum_known(spans: Sequence[Span | None]) -> Span | None:
-    known = [span for span in spans if span is not None]
-    return _sum(known) if len(known) == len(spans) else None

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from evals.config import ROOT
+from evals.defaults import ROOT
 from evals.errors import ConfigError
 from evals.records import Record
 from evals.untrusted import for_terminal

@@ -66,19 +66,14 @@ class Quotas:
         return len(self._in_flight)
 
     def hold_s(self) -> float:
-        """Return the seconds until one more call may be begun; 0: now."""
+        """Return the seconds until one more call may be begun; 0: now. From any thread."""
         now_s = self._clock()
-        for kind, known in list(self._known.items()):
-            if known.until_s > now_s:
-                continue
-            if known.full_calls is None:
-                del self._known[kind]
-            else:
-                known.calls, known.until_s = known.full_calls, now_s + _PERIOD_S
-        return max((k.until_s - now_s for k in self._known.values() if k.calls < 1), default=0.0)
+        waits_s = [known.until_s - now_s for known in list(self._known.values()) if known.calls < 1]
+        return max([0.0, *waits_s])
 
     def begin(self) -> int:
         """Count a call as begun; return its number, from 1."""
+        self._refill()
         self._begun += 1
         self._in_flight.add(self._begun)
         for known in self._known.values():
@@ -110,6 +105,16 @@ class Quotas:
             known = self._known.get(quota.kind)
             if known is None or number > known.told_by:
                 self._learn(number, quota, later)
+
+    def _refill(self) -> None:
+        now_s = self._clock()
+        for kind, known in list(self._known.items()):
+            if known.until_s > now_s:
+                continue
+            if known.full_calls is None:
+                del self._known[kind]
+            else:
+                known.calls, known.until_s = known.full_calls, now_s + _PERIOD_S
 
     def _learn(self, number: int, quota: QuotaLeft, later: int) -> None:
         if not 0 < quota.reset_in_s <= self._longest_hold_s:

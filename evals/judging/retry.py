@@ -16,13 +16,13 @@ class RetryPolicy:
     waited out instead. So with the default 8 attempts a call lives for 31 to 61 s of waiting, and 8
     times ``attempt_timeout_s`` at most of trying.
 
-    A *refusal* (429, 529) says "not now", and counts as no attempt. A call that meets nothing else
-    is tried for ``outage_s``, however often that is: after 10 minutes, the next refusal ends it. If
-    by then no call of the run was answered in those 10 minutes, the run asks nothing more: a dead
-    server ends it, and no case waits for 10 minutes of its own. In an outage one call at a time
-    probes, at most ``longest_pause_s`` apart (see ``evals.judging.limiter``), or as far apart as
-    the server asks. So the end comes at most one pause late, which ``longest_retry_after_s`` bounds
-    at 5 minutes.
+    A *refusal* (429, 529, and a failure that is everybody's: see ``evals.judging.outages``) says
+    "not now", and counts as no attempt. A call that meets nothing else is tried for ``outage_s``,
+    however often that is: after 10 minutes, the next refusal ends it. If by then no call of the run
+    was answered in those 10 minutes, the run asks nothing more: a dead server ends it, and no case
+    waits for 10 minutes of its own. In an outage one call at a time probes, at most
+    ``longest_pause_s`` apart (see ``evals.judging.limiter``), or as far apart as the server asks.
+    So the end comes at most one pause late, which ``longest_retry_after_s`` bounds at 5 minutes.
     """
 
     max_attempts: int
@@ -34,7 +34,9 @@ class RetryPolicy:
     longest_pause_s: float = 4.0
     """Bound on the wait after a refusal where the server does not say how long."""
     longest_retry_after_s: float = 300.0
-    """Bound on what a server can ask for: more is waited this long and then tried."""
+    """The longest wait that a server is believed: one that asks for more (``999999``, a date years
+    ahead) is taken to have said nothing. Rate limits are per minute, so whoever means what he says
+    is back within one; five leave room for a proxy that is restarted."""
     outage_s: float = 600.0
     """How long a call is refused before it is given up; the same for all calls together."""
 
@@ -54,8 +56,10 @@ class RetryPolicy:
         return min(self._doubled_s(refusals), self.longest_pause_s) * (0.5 + chance / 2)
 
     def asked_s(self, retry_after_s: float | None) -> float | None:
-        """Return what the server asked for, bounded; None where it did not."""
-        return None if retry_after_s is None else min(retry_after_s, self.longest_retry_after_s)
+        """Return what the server asked for; None where it did not, or beyond belief."""
+        if retry_after_s is None or retry_after_s > self.longest_retry_after_s:
+            return None
+        return retry_after_s
 
     def _doubled_s(self, times: int) -> float:
         # Doubling stops at 2 ** 32: far above any bound, and no overflow.

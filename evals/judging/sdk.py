@@ -48,8 +48,11 @@ class ApiClient:
             max_connections: connections kept.
         """
         self._sdk, http = import_sdk()
+        import aiohttp  # noqa: PLC0415  there by now: the SDK imports it
+
         self._response_type = http.Response
         self._http_error = http.HTTPError
+        self._connector_error = aiohttp.ClientConnectorError
         self._api_key = api_key
         url = DEFAULT_BASE_URL if base_url is None else base_url
         self._server = _without_credentials(url)
@@ -169,7 +172,10 @@ class ApiClient:
             return AttemptError("a time-out", "retry", timed_out=True)
         if isinstance(error, self._sdk.APIConnectionError):
             cause = error.__cause__ or error
-            return self._failure(f"no connection ({type(cause).__name__}: {cause})", "retry")
+            what = f"no connection ({type(cause).__name__}: {cause})"
+            # The SDK's own error says the same of a connection that broke later.
+            unreachable = isinstance(cause.__cause__, self._connector_error)
+            return self._failure(what, "retry", unreachable=unreachable)
         return self._failure(f"{type(error).__name__}: {error}", "give_up")
 
     def _refusal(self, error: "anthropic.APIStatusError") -> AttemptError:
@@ -183,6 +189,7 @@ class ApiClient:
         what: str,
         kind: FailureKind,
         *,
+        unreachable: bool = False,
         status: int | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> AttemptError:
@@ -192,6 +199,7 @@ class ApiClient:
             for_terminal(hidden, _DETAIL_LENGTH),
             kind,
             retry_after_s=retry_after_s(headers, datetime.now(UTC)),
+            unreachable=unreachable,
             status=status,
             headers=headers,
         )

@@ -9,7 +9,8 @@ FailureKind = Literal["retry", "slow_down", "give_up", "stop_run", "outage"]
 """What follows from a failed attempt:
 
 ``retry``       this call may be tried again
-``slow_down``   the same, and the server asks everybody for less (429, 529)
+``slow_down``   the same, and everybody has to send less: the server asks for it (429, 529), or
+                answers nobody (see ``evals.judging.outages``)
 ``give_up``     this request will never be answered; others may (400, 413)
 ``stop_run``    no request of this run will be answered: key, model or address are wrong
 ``outage``      the same, since every call was refused for too long (see ``RetryPolicy``)
@@ -26,6 +27,7 @@ class AttemptError(Exception):
         *,
         retry_after_s: float | None = None,
         timed_out: bool = False,
+        unreachable: bool = False,
         status: int | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
@@ -36,6 +38,7 @@ class AttemptError(Exception):
             kind: what follows from it.
             retry_after_s: what the server asked for, unbounded; None where it did not.
             timed_out: whether the deadline of the attempt passed.
+            unreachable: whether no connection could be made, so that nothing was sent.
             status: HTTP status of the answer; None where there was none.
             headers: of the answer, by name, case-insensitive or in lower case.
         """
@@ -44,6 +47,7 @@ class AttemptError(Exception):
         self.kind = kind
         self.retry_after_s = retry_after_s
         self.timed_out = timed_out
+        self.unreachable = unreachable
         self.status = status
         self.headers = headers
 

@@ -5,7 +5,6 @@ process that runs it gets a ``Controller``, an xdist worker a ``Worker``; all st
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,10 +12,6 @@ from evals.judging.judged import Judged
 from evals.plugin.install import SESSION, install
 from evals.plugin.options import add_options
 from evals.plugin.properties import properties_of
-
-if TYPE_CHECKING:
-    from evals.judging.case import Case
-    from evals.plugin.items import NamedCase
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,10 +26,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def judged(case: "Case | NamedCase", request: pytest.FixtureRequest) -> Judged:
-    """What this item's case came to, once it is judged."""
+def judged(case: str, request: pytest.FixtureRequest) -> Judged:
+    """What this item's case, which is told by its id, came to, once it is judged."""
     found = request.config.stash[SESSION].judged(request.node.nodeid, request.session)
-    assert found.case_id == case.case_id, f"{found.case_id} came back for {case.case_id}"
+    assert found.case_id == case, f"{found.case_id} came back for {case}"
     return found
 
 

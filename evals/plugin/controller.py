@@ -1,8 +1,6 @@
 """The hooks of the process that runs the evaluations: the only process, or xdist's controller."""
 
-import signal
 import textwrap
-import threading
 from collections.abc import Generator, Sequence
 from typing import Any, NoReturn
 
@@ -18,6 +16,7 @@ from evals.plugin.items import may_judge, parametrize
 from evals.plugin.outcomes import EXIT_HARD, EXIT_NOTHING, EXIT_UNCALIBRATED, exit_code, status_of
 from evals.plugin.preflight import StopRunError
 from evals.plugin.run import EvalRun
+from evals.plugin.signals import Signals
 from evals.plugin.workers import Workers
 from evals.report.terminal import paths_in, summary_lines
 from evals.untrusted import for_terminal
@@ -26,15 +25,16 @@ from evals.untrusted import for_terminal
 class Controller:
     """Starts the run once the items are known, writes rows as tests end, closes the record."""
 
-    def __init__(self, run: EvalRun, config: pytest.Config) -> None:
+    def __init__(self, run: EvalRun, config: pytest.Config, signals: Signals) -> None:
         """Take the run; pytest has parsed its options."""
         self.run = run
         self.workers = Workers(run, config, self._start_for_workers)
         self._config = config
         self._interrupted = False
         self._failures = 0
-        self._woken = False
-        run.on_undelivered = self._wake_up
+        self._signals = signals
+        signals.hurry = run.hurry
+        run.on_undelivered = lambda error: signals.wake(lambda: self._halt(error))
 
     @property
     def catalog(self) -> Catalog:
@@ -58,7 +58,7 @@ class Controller:
     def judged(self, node_id: str, session: pytest.Session) -> Judged:
         """Wait for an item's row; what stops the run stops the session, with one message."""
         try:
-            return self.run.row(node_id).judged
+            return self.run.wait_for(node_id)
         except EvalError as error:
             met = error
         # Out here, so that it carries no context: pytest would print that beside it, as a second.
@@ -98,13 +98,11 @@ class Controller:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize."""
-        parametrize(metafunc, self.catalog.by_path)
+        parametrize(metafunc, self.catalog.case_ids)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge in the background while pytest runs the tests, and never longer."""
-        # SIGTERM would end pytest at once, without a report; as SIGINT it closes the record.
-        previous = signal.signal(signal.SIGTERM, self._terminated)
         collector.relax()
         try:
             self._start_if_asked(session)
@@ -116,11 +114,11 @@ class Controller:
             self._interrupted = type(error) is KeyboardInterrupt
             raise
         finally:
+            self._signals.end()
             self.run.on_undelivered = lambda _: None  # nobody waits any more
-            self.run.close()
+            self.run.close(at_once=self._interrupted)
             if not self.run.started:
                 HtmlPage.withdraw(self._config)
-            signal.signal(signal.SIGTERM, previous)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the row of a test that has ended, however it ended."""
@@ -144,9 +142,11 @@ class Controller:
 
         The code is set last: other plugins combine theirs with what they find bit by bit.
         """
+        self._signals.end()  # said by now, unless it was interrupted before its tests
         interrupted = self._interrupted or session.exitstatus == pytest.ExitCode.INTERRUPTED
         try:
             self.run.finish(interrupted=interrupted)
+            self.run.check_store()
         except EvalError as error:
             self.run.untold = self.run.untold or error
         yield
@@ -160,7 +160,7 @@ class Controller:
                 code,
                 leaked=self.run.leaked,
                 complete=self.run.complete,
-                judged_nothing=not self.run.rows,
+                judged_nothing=not self.run.ended,
                 unjudged_share=self.run.unjudged_share(),
                 allow_unjudged=self.run.config.allow_unjudged,
                 gates=() if self.run.info is None else self.run.info.gates,
@@ -225,17 +225,6 @@ class Controller:
         self.run.untold = self.run.untold or error
         self.run.stopped_by = self.run.stopped_by or error
         pytest.exit(f"the run was stopped: {type(error).__name__}", returncode=EXIT_HARD)
-
-    def _wake_up(self, error: EvalError) -> None:
-        """End the session from the pool's thread, where the main one waits for xdist's workers."""
-        self.run.untold, self._woken = error, True
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-
-    def _terminated(self, *_: object) -> None:
-        woken, self._woken = self._woken, False
-        if woken and self.run.untold is not None:
-            self._halt(self.run.untold)
-        signal.raise_signal(signal.SIGINT)
 
     def _show_plan(self, node_ids: Sequence[str]) -> NoReturn:
         try:

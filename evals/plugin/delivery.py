@@ -6,13 +6,10 @@ Plain data, and no import of an instrument: a worker starts with this module alo
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evals.errors import EvalError
 from evals.judging.judged import Judged
-
-if TYPE_CHECKING:
-    from evals.judging.case import Row
 
 ABORTED = "aborted"
 """Run-state flag in the store: no more results will come."""
@@ -43,12 +40,12 @@ class Failed:
     stops_run: bool
 
 
-def result_text(result: "Row | BaseException") -> str:
+def result_text(result: Judged | BaseException) -> str:
     """Return what the controller puts into the store for a case that has ended."""
     if isinstance(result, BaseException):
         stops = isinstance(result, EvalError) and result.stops_run
         return json.dumps({"failed": asdict(Failed(f"{type(result).__name__}: {result}", stops))})
-    return json.dumps({"judged": asdict(result.judged)})
+    return json.dumps({"judged": asdict(result)})
 
 
 def result_of(text: str) -> Judged | Failed:

@@ -43,6 +43,13 @@ class HtmlPage:
         option = config.option
         if not config.pluginmanager.hasplugin("html") or option.collectonly:
             return
+        if not config.pluginmanager.hasplugin("metadata"):
+            raise ConfigError(
+                "-p no:metadata",
+                "pytest-html, which cannot write its page without pytest-metadata",
+                "both, or neither",
+                "Drop the option, or add -p no:html for a run without report.html.",
+            )
         if option.htmlpath is None:
             option.htmlpath = str(run.config.run_dir / REPORT_PAGE)
             option.self_contained_html = True
@@ -67,9 +74,9 @@ class HtmlPage:
     def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
         """Come between the tests and the page, unless it is to be written after each test."""
         if isinstance(plugin, BaseReport) and not self._config.getini("generate_report_on_test"):
-            self._held = HeldRows(plugin, self._run.rows)
+            self._held = HeldRows(plugin, self._run.ended)
             manager.unregister(plugin)
-            manager.register(QuietPage(plugin, self._tell_unwritable))
+            manager.register(QuietPage(plugin, lambda: self._run.started, self._tell_unwritable))
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Name the page, and give every recorded outcome its own filter."""
@@ -98,12 +105,14 @@ class HtmlPage:
     def pytest_html_results_table_row(self, report: pytest.TestReport, cells: list[str]) -> None:
         """Fill the columns of one row."""
         result, test_id, duration, _ = cells
-        row = self._run.rows.get(report.nodeid)
+        ended = self._run.ended.get(report.nodeid)
         # Of setup and teardown, pytest-html keeps what failed.
         is_shown = report.when == "call" or not report.passed
-        own = cells_of(row) if row is not None and is_shown else empty_cells()
-        if row is not None and report.when == "call":
-            self._data.outcomes[row.outcome]["value"] += 1
+        own = empty_cells()
+        if ended is not None and is_shown:
+            own = cells_of(self._run.ended_row(report.nodeid))
+        if ended is not None and report.when == "call":
+            self._data.outcomes[ended.outcome]["value"] += 1
         cells[:] = [*(self._with_links(str(cell)) for cell in own), result, test_id, duration]
 
     @pytest.hookimpl(trylast=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pytest_html.basereport import BaseReport  # type: ignore[import-untyped]  # no types
 
-from evals.judging.case import Row
+from evals.plugin.run import Ended
 from evals.report.shown import RowKind, ShownRows, choose_rows
 
 _HELD_BACK = "pytest_runtest_logreport"
@@ -21,14 +21,21 @@ _EVALUATED = [("setup", "passed"), ("call", "passed"), ("teardown", "passed")]
 class QuietPage:
     """Stands for pytest-html's page among the plugins: every hook of it but that of a test."""
 
-    def __init__(self, page: BaseReport, on_unwritable: Callable[[OSError], None]) -> None:
+    def __init__(
+        self,
+        page: BaseReport,
+        is_wanted: Callable[[], bool],
+        on_unwritable: Callable[[OSError], None],
+    ) -> None:
         """Take over the hooks of ``page``.
 
         Args:
             page: pytest-html's.
+            is_wanted: tells, at the end, whether there is anything to write of.
             on_unwritable: told why the page could not be written.
         """
         self._page = page
+        self._is_wanted = is_wanted
         self._on_unwritable = on_unwritable
         self._is_written = False
         for name in dir(page):
@@ -38,6 +45,8 @@ class QuietPage:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the page; a full disk is no reason to leave the user without the summary."""
+        if not self._is_wanted():
+            return
         try:
             self._page.pytest_sessionfinish(session)
         except OSError as error:
@@ -55,12 +64,12 @@ class QuietPage:
 class HeldRows:
     """The reports of the tests that have ended, by test."""
 
-    def __init__(self, page: BaseReport, rows: Mapping[str, Row]) -> None:
+    def __init__(self, page: BaseReport, rows: Mapping[str, Ended]) -> None:
         """Start without any.
 
         Args:
             page: pytest-html's, which is told of the rows to draw in the end.
-            rows: node id -> row, of every test that came to one.
+            rows: node id -> what is kept of it, of every test that came to a row.
         """
         self._page = page
         self._rows = rows

@@ -1,21 +1,22 @@
 """Decides at configuration time what this process has to do with evaluations, if anything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
-from evals.config import ROOT, api_key_in_environment
+from evals.defaults import ROOT
+from evals.environment import api_key_text
 from evals.errors import EvalError
 from evals.judge_process.evaluations import suite_paths_in
 from evals.judge_process.process import StartedProcess, start_process
 from evals.judging.judged import Judged
 from evals.plugin.delivery import WORKER_INPUT
-from evals.plugin.items import may_judge
-from evals.plugin.worker import Worker
+from evals.plugin.items import collects, may_judge, only_plan_setup
+from evals.plugin.signals import Signals
 
 
 class Session(Protocol):
@@ -35,9 +36,10 @@ def install(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: an option is wrong, or a prompt or the gallery cannot be read.
     """
-    suite_paths = suite_paths_in(_paths(config))
+    suite_paths = suite_paths_in(_paths(config)) if collects(config) else ()
     if not suite_paths:
         return
+    only_plan_setup(config)
     _read_trace_as_traces(config)
     _remember_no_ids(config)
     if config.rootpath.resolve() != ROOT.resolve():
@@ -47,35 +49,46 @@ def install(config: pytest.Config) -> None:
         )
     workerinput = getattr(config, "workerinput", None)
     if workerinput is not None:
-        worker = Worker(workerinput[WORKER_INPUT])
-        config.stash[SESSION] = worker
-        config.pluginmanager.register(worker)
+        _install_worker(config, workerinput[WORKER_INPUT])
         return
+    signals = Signals(config)
     with ExitStack() as unless_installed:
         started = None
         if may_judge(config) and not config.option.eval_plan:
             # Before anything else: what it has to import takes longer than all that follows.
             started = start_process(live=_is_live(config))
             unless_installed.callback(started.end)
-        _install_controller(config, suite_paths, started)
+        _install_controller(config, suite_paths, started, signals)
+        signals.begin()
         unless_installed.pop_all()
 
 
+def _install_worker(config: pytest.Config, told: Mapping[str, Any]) -> None:
+    # Here, so that a controller has the judge started before it reads what a worker needs.
+    from evals.plugin.worker import Worker  # noqa: PLC0415
+
+    worker = Worker(told)
+    config.stash[SESSION] = worker
+    config.pluginmanager.register(worker)
+
+
 def _install_controller(
-    config: pytest.Config, suite_paths: Sequence[str], started: StartedProcess | None
+    config: pytest.Config,
+    suite_paths: Sequence[str],
+    started: StartedProcess | None,
+    signals: Signals,
 ) -> None:
     # Here, so that a worker does not wait for the instruments, the report and what they import.
     from evals.plugin.controlling import install_controller  # noqa: PLC0415
 
     try:
-        config.stash[SESSION] = install_controller(config, suite_paths, started)
+        config.stash[SESSION] = install_controller(config, suite_paths, started, signals)
     except EvalError as error:
         raise pytest.UsageError(str(error)) from error
 
 
 def _is_live(config: pytest.Config) -> bool:
-    has_key = api_key_in_environment() is not None
-    return has_key and config.option.eval_judge != "recorded"
+    return api_key_text() is not None and config.option.eval_judge != "recorded"
 
 
 def _read_trace_as_traces(config: pytest.Config) -> None:

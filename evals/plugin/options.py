@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.config import (
+from evals.defaults import (
     DEFAULT_JUDGE_MODEL,
     DEFAULT_STORE,
     RECORDED_JUDGE_MODEL,
@@ -116,7 +116,7 @@ def _add_judge_options(group: pytest.OptionGroup) -> None:
         type=int,
         default=8,
         metavar="N",
-        help="failed attempts a call may take, 429 and 529 not counted (default: 8)",
+        help="failed attempts a call may take; 429, 529 and outages are not counted (default: 8)",
     )
     _add_budget_options(group)
     group.addoption(

@@ -9,7 +9,8 @@ from evals.config import RunConfig
 from evals.judging.case import Case, RunContext
 from evals.judging.engine import JudgeEngine
 from evals.judging.estimates import CHARS_PER_TOKEN
-from evals.judging.planning import Lacking, Plan, Planner, Span
+from evals.judging.needs import Span
+from evals.judging.planning import Lacking, Plan, Planner
 from evals.judging.prices import PriceTable
 from evals.judging.recordings import Recordings
 from evals.judging.store import AnswerStore
@@ -77,23 +78,26 @@ def _now_row(purpose: str, stored: int, lacking: Lacking | None) -> str:
     if lacking is None:
         return _row(purpose, numbers.count(needed), numbers.count(stored), "0", "", "")
     missing = numbers.count(round(lacking.calls.most))
-    tokens = (_most(lacking.read_tokens), _most(lacking.output_tokens))
-    return _row(purpose, numbers.count(needed), numbers.count(stored), missing, *tokens)
+    return _row(purpose, numbers.count(needed), numbers.count(stored), missing, *_tokens(lacking))
 
 
 def _later_row(lacking: Lacking) -> str:
     least, most = (numbers.count(round(calls)) for calls in lacking.calls)
-    tokens = (_most(lacking.read_tokens), _most(lacking.output_tokens))
-    return _row(lacking.purpose, least, most, "", *tokens)
+    return _row(lacking.purpose, least, most, "", *_tokens(lacking))
 
 
 def _row(purpose: str, one: str, two: str, three: str, read: str, output: str) -> str:
     return f"{purpose:<28}{one:>10}{two:>9}{three:>9}{read:>11}{output:>12}".rstrip()
 
 
-def _most(tokens: Span) -> str:
-    most = short(round(tokens.most))
-    return most if tokens.least == tokens.most else f"<= {most}"
+def _tokens(lacking: Lacking) -> tuple[str, str]:
+    """Return how many tokens are read and written, each marked as what it is."""
+    bound = "" if lacking.calls.least == lacking.calls.most else "<= "
+    usual = "" if lacking.is_learned else "~ "
+    read, output = (
+        short(round(each.most)) for each in (lacking.read_tokens, lacking.output_tokens)
+    )
+    return f"{bound}{read}", f"{bound or usual}{output}"
 
 
 def _sentences(plan: Plan, config: RunConfig, prices: PriceTable) -> Iterable[str]:
@@ -108,11 +112,12 @@ def _sentences(plan: Plan, config: RunConfig, prices: PriceTable) -> Iterable[st
     yield f"Calls to make: {numbers.count(now)} now; in all {all_of_them}."
     yield f"Cost: {_cost_text(plan, config, prices)}"
     yield (
-        "Tokens and cost are estimates. Input is told from the text, by what stored answers to the"
-        f" same prompt took, else at {CHARS_PER_TOKEN:g} characters a token; output from the mean"
-        " of stored answers, else it is at most (<=) what the prompt allows."
+        "Tokens and cost are estimates, the same that --max-tokens and --max-cost go by. Input is"
+        " told from the text, by what stored answers to the same prompt took, else at"
+        f" {CHARS_PER_TOKEN:g} characters a token; output from the mean of stored answers, else"
+        " from the usual length (~)."
     )
-    if any(each.output_tokens.least < each.output_tokens.most for each in plan.now):
+    if not all(each.is_learned for each in plan.now):
         yield "Judge a few items first (-k, or --max-calls), and the next plan is closer."
     if config.judge_mode == "recorded":
         yield (
@@ -126,12 +131,17 @@ def _cost_text(plan: Plan, config: RunConfig, prices: PriceTable) -> str:
     if cost_usd is None:
         return f"unknown, no price for {for_terminal(config.judge_model)} in pyproject.toml."
     halved = Span(*(each * prices.batch_factor for each in cost_usd))
-    return (
-        f"{_dollars(cost_usd)} in single calls, {_dollars(halved)} in batches (prices of"
+    told = (
+        f"about {_dollars(cost_usd)} in single calls, {_dollars(halved)} in batches (prices of"
         f" {prices.as_of})."
     )
+    ceiling_usd = plan.ceiling_usd
+    if ceiling_usd is None or all(each.is_learned for each in plan.lacking):
+        return told
+    most = dollars(ceiling_usd)
+    return f"{told} Were every answer as long as is allowed, single calls would be {most}."
 
 
 def _dollars(cost_usd: Span) -> str:
     least, most = dollars(cost_usd.least), dollars(cost_usd.most)
-    return f"about {most}" if least == most else f"{least} to {most}"
+    return most if least == most else f"{least} to {most}"

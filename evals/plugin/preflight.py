@@ -1,12 +1,11 @@
 """Before the first test of a recorded run: do the recordings reach?"""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Sequence
 
 from evals.config import RunConfig
-from evals.judging.case import Row
-from evals.judging.gaps import gaps_of
+from evals.judging.gist import Gist
 from evals.judging.missing import MissingAnswers
-from evals.records import Unjudged
 
 
 class StopRunError(Exception):
@@ -19,7 +18,7 @@ class StopRunError(Exception):
 
 
 def stop_without_answers(
-    config: RunConfig, missing: MissingAnswers, rows: Mapping[str, Row | None]
+    config: RunConfig, missing: MissingAnswers, rows: Sequence[Gist | None]
 ) -> None:
     """Stop a recorded run whose recordings do not reach (design section 5).
 
@@ -45,8 +44,11 @@ def stop_without_answers(
             " pass 1, matching needs gold."
         )
         raise StopRunError(0, text)
-    found = [row for row in rows.values() if row is not None]
-    share = largest_share(found, lambda gap: gap.reason == "not_recorded")
+    shares = Shares()
+    for row in rows:
+        if row is not None:
+            shares.add(row, lacks=any(gap.reason == "not_recorded" for gap in row.gaps))
+    share = shares.largest
     if config.allow_unjudged > 0 and share is not None and share <= config.allow_unjudged:
         return
     text = (
@@ -59,13 +61,24 @@ def stop_without_answers(
     raise StopRunError(4, text)
 
 
-def largest_share(rows: Iterable[Row], counts: Callable[[Unjudged], bool]) -> float | None:
-    """Return the share of rows with a gap that counts, 0 to 1; None without rows.
+class Shares:
+    """Which share of the rows lacks an answer, instrument by instrument."""
 
-    The largest of the instruments', so that a few windows do not drown among many conclusions.
-    """
-    by_instrument: dict[str, list[bool]] = {}
-    for row in rows:
-        lacks = any(counts(gap) for gap in gaps_of(row))
-        by_instrument.setdefault(row.instrument, []).append(lacks)
-    return max((sum(lacks) / len(lacks) for lacks in by_instrument.values()), default=None)
+    def __init__(self) -> None:
+        """Start without any row."""
+        self._rows: Counter[str] = Counter()
+        self._lacking: Counter[str] = Counter()
+
+    def add(self, row: Gist, *, lacks: bool) -> None:
+        """Take a row, and whether it counts as one that lacks an answer."""
+        self._rows[row.judged.instrument] += 1
+        self._lacking[row.judged.instrument] += lacks
+
+    @property
+    def largest(self) -> float | None:
+        """The largest instrument's share, 0 to 1; None without rows.
+
+        The largest of them, so that a few windows do not drown among many conclusions.
+        """
+        shares = (self._lacking[name] / rows for name, rows in self._rows.items())
+        return max(shares, default=None)

@@ -8,12 +8,15 @@ from typing import NamedTuple, Protocol
 
 from evals.config import JudgeMode
 from evals.judging.engine import EngineCounts
+from evals.judging.limiter import Pace
 from evals.report.cost import dollars, short
 from evals.report.numbers import count, counted, duration
 
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
+_LONG_REFUSED_S = 30
+"""A refusal is nothing to tell of before; calls in flight may be answered yet."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Progress:
     """Cases that the run is to judge; at least 1."""
     in_flight: int | None
     """HTTP attempts running now; None where the run makes none that a person would wait for."""
+    pace: Pace | None
+    """What the server lets the run do; None where ``in_flight`` is."""
     retries: int
     """HTTP attempts on top of each call's first."""
     batch_round: "BatchRound | None"
@@ -61,9 +66,11 @@ class _Part(NamedTuple):
 def live_text(progress: Progress, width: int) -> str:
     """Return the line for a terminal: ASCII, at most ``width`` columns.
 
-    ``judged 310/2,000, 64 in flight, 12 retries, 1.2M in 310k out, $1.23, 4 min left``. What is
-    zero or not known is left out; where room is short first the tokens go, then retries, then
-    calls in flight.
+    ``judged 310/2,000, 64 in flight, 12 retries, 1.2M in 310k out, $1.23, 4 min left``; where the
+    server slows the run down also ``held 12 s (server asked)``, ``no answer for 3 min``, and ``9/12
+    in flight`` of the 12 that it allows. What is zero or not known is left out; where room
+    is short first the tokens go, then retries, calls in flight, cost, time left, and last what
+    holds the run.
     """
     parts = _parts(progress)
     while sum(len(part.text) + 2 for part in parts) - 2 > width and len(parts) > 1:
@@ -79,22 +86,43 @@ def plain_text(progress: Progress) -> str:
 
 def _parts(progress: Progress) -> list[_Part]:
     parts = [_Part(0, f"judged {count(progress.judged)}/{count(progress.selected)}")]
+    parts += _held_parts(progress.pace)
     if progress.in_flight is not None:
-        parts.append(_Part(3, f"{count(progress.in_flight)} in flight"))
+        allowed = _allowed(progress.pace)
+        parts.append(_Part(5, f"{count(progress.in_flight)}{allowed} in flight"))
     if progress.batch_round is not None:
         number, done, requests = progress.batch_round
-        parts.append(_Part(3, f"round {number}: {count(done)}/{count(requests)}"))
+        parts.append(_Part(5, f"round {number}: {count(done)}/{count(requests)}"))
     if progress.retries > 0:
-        parts.append(_Part(4, counted(progress.retries, "retry", "retries")))
+        parts.append(_Part(6, counted(progress.retries, "retry", "retries")))
     if progress.input_tokens or progress.output_tokens:
         # Closer than elsewhere, or it would not fit 80 columns beside the rest.
         tokens = f"{short(progress.input_tokens)} in {short(progress.output_tokens)} out"
-        parts.append(_Part(5, tokens.replace(" k", "k").replace(" M", "M").replace(" G", "G")))
+        parts.append(_Part(7, tokens.replace(" k", "k").replace(" M", "M").replace(" G", "G")))
     if progress.cost_usd:
-        parts.append(_Part(2, dollars(progress.cost_usd)))
+        parts.append(_Part(4, dollars(progress.cost_usd)))
     if progress.left_s is not None:
-        parts.append(_Part(1, f"{_about(progress.left_s)} left"))
+        parts.append(_Part(3, f"{_about(progress.left_s)} left"))
     return parts
+
+
+def _held_parts(pace: Pace | None) -> list[_Part]:
+    if pace is None:
+        return []
+    parts = []
+    if pace.hold_s > 0:
+        why = " (server asked)" if pace.is_asked else ""
+        parts.append(_Part(1, f"held {math.ceil(pace.hold_s)} s{why}"))
+    if pace.refused_for_s >= 2 * _MINUTE_S:
+        parts.append(_Part(2, f"no answer for {pace.refused_for_s // _MINUTE_S:.0f} min"))
+    elif pace.refused_for_s >= _LONG_REFUSED_S:
+        parts.append(_Part(2, f"no answer for {math.floor(pace.refused_for_s)} s"))
+    return parts
+
+
+def _allowed(pace: Pace | None) -> str:
+    """Return ``/12`` where the server allows fewer than the run would make at once."""
+    return "" if pace is None or pace.limit == pace.max_in_flight else f"/{count(pace.limit)}"
 
 
 def _about(seconds: float) -> str:
@@ -195,6 +223,7 @@ class Meter:
             judged=judged,
             selected=selected,
             in_flight=counts.in_flight if self._mode == "live" else None,
+            pace=counts.pace,
             retries=counts.retries,
             batch_round=_round_of(counts),
             input_tokens=counts.spending.tokens.read,

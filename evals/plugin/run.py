@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 from calibration.gallery import SpecimenRow
 from calibration.stamp import write_stamp_of
 from evals import BENCH_VERSION
-from evals.config import ROOT, RunConfig
+from evals.config import RunConfig
+from evals.defaults import ROOT
 from evals.errors import EvalError, IsolationError, StoreError
 from evals.judge_process.catalog import Catalog
 from evals.judge_process.client import JudgeProcess
@@ -16,14 +18,15 @@ from evals.judge_process.process import StartedProcess
 from evals.judge_process.wire import Start
 from evals.judging.case import Row, RunContext
 from evals.judging.engine import EngineCounts
-from evals.judging.gaps import gaps_of
+from evals.judging.gist import Gist
+from evals.judging.judged import Judged, Outcome
 from evals.judging.prices import load_prices
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
 from evals.metrics import load_statistics
 from evals.plugin.delivery import ABORTED, result_text
 from evals.plugin.plan import plan_lines, plan_of
-from evals.plugin.preflight import largest_share, stop_without_answers
+from evals.plugin.preflight import Shares, stop_without_answers
 from evals.premise.row import ConclusionRow
 from evals.report.cases import write_cases
 from evals.report.queue_file import write_queue
@@ -33,8 +36,19 @@ from evals.runs.calibration import CalibrationState, after_run
 from evals.runs.gates import check_gates, parse_gates
 from evals.runs.provenance import GitState, git_state
 from evals.runs.record import RunInfo, RunWriter
-from evals.runs.sharing import SharedProvenance
-from evals.runs.summary import RunSummary, rows_of, summarize
+from evals.runs.stored import rows_of
+from evals.runs.summary import RunSummary, summarize
+
+if TYPE_CHECKING:
+    from evals.traces import ImportReport
+
+
+class Ended(NamedTuple):
+    """What is kept of an item whose test has ended."""
+
+    outcome: Outcome
+    place: int | None
+    """Of its row in the record; None where its suite's rows do not go there."""
 
 
 class EvalRun:
@@ -58,7 +72,8 @@ class EvalRun:
         self.calibration = calibration
         self.git: GitState = git_state(ROOT)
         self.gates = parse_gates(config.gates)
-        self.rows: dict[str, Row] = {}
+        self.ended: dict[str, Ended] = {}
+        """Every item whose test has ended and that came to a row."""
         self.judged = 0
         """Cases that the judge is done with, well or badly; grows on the listener's thread."""
         self.stopped_by: EvalError | None = None
@@ -70,7 +85,11 @@ class EvalRun:
         self.summary: RunSummary | None = None
         self._selected: tuple[str, ...] = ()
         self._judge: JudgeProcess | None = None
-        self._shared = SharedProvenance()
+        self._specimens: dict[str, SpecimenRow] = {}
+        self._imports: tuple[ImportReport, ...] = ()
+        self._served: set[str] = set()
+        self._first_gaps: dict[str, str] = {}
+        self._lacking = Shares()
         self._deliveries: AnswerStore | None = None
         self._running = False
         self._for_workers = False
@@ -81,9 +100,7 @@ class EvalRun:
     def open(self, started: StartedProcess) -> None:
         """Open the judge in its process: its imports overlap with reading and collecting."""
         suites = tuple(suite.path for suite in self.catalog.suites)
-        self._judge = JudgeProcess(
-            started, Start(self.config, self._context, suites), self._read_row, self._on_row
-        )
+        self._judge = JudgeProcess(started, Start(self.config, self._context, suites), self._on_row)
 
     def plan(self, node_ids: Sequence[str]) -> list[str]:
         """Return what a run of these items would need, as lines for the terminal; no call is made.
@@ -108,8 +125,7 @@ class EvalRun:
         """
         assert self._judge is not None
         self._judge.wait_opened()
-        cases = [(node_id, case) for node_id in node_ids if (case := self.catalog.case(node_id))]
-        self._selected = tuple(node_id for node_id, _ in cases)
+        self._selected = tuple(filter(self.catalog.knows, node_ids))
         self._for_workers = for_workers
         if for_workers or self.config.judge_mode != "recorded":
             self._deliveries = AnswerStore(self.config.store_path)
@@ -117,49 +133,84 @@ class EvalRun:
         if self.config.judge_mode == "recorded":
             self._judge.submit(self._selected)
             self._judge.wait_all()
-            stop_without_answers(self.config, self._judge.missing(), self._rows_so_far())
+            stop_without_answers(self.config, self._judge.missing(), self._gists_so_far())
             self._open_record()
         else:
             self._open_record()  # before the first call: an unwritable folder must cost nothing
             self._judge.submit(self._selected)
+        self.catalog.let_go()  # the judge has them in its process
         self._running = True
         # Now, while this process waits for rows; in the main thread a Ctrl-C could fall into it.
         threading.Thread(target=load_statistics, name="load-statistics", daemon=True).start()
 
-    def row(self, node_id: str) -> Row:
-        """Wait for an item's row; see ``JudgeProcess.delivered``."""
-        if node_id in self.rows:  # a plugin that runs an item again finds it as it was
-            return self.rows[node_id]
+    def wait_for(self, node_id: str) -> Judged:
+        """Wait for what an item's case came to; see ``JudgeProcess.delivered``."""
+        if node_id in self.ended:  # a plugin that runs an item again finds it as it was
+            return self.ended_row(node_id).judged
         assert self._judge is not None
-        return self._judge.delivered(node_id).row
+        return self._judge.delivered(node_id).judged
 
-    def record(self, node_id: str) -> Row | None:
-        """Write down a finished item's row, once; None where there is none, or it is written."""
-        found = None if self._judge is None else self._judge.finished(node_id)
-        if found is None or self._judge is None or node_id in self.rows:
-            return None
-        self.rows[node_id] = found.row
+    def ended_row(self, node_id: str) -> Row:
+        """Return the row of an item that has ended, read back from the record.
+
+        Raises:
+            RunError: the record is not any more what it was.
+        """
+        place = self.ended[node_id].place
+        if place is None:
+            return self._specimens[node_id]
+        assert self._writer is not None  # it has given the place
+        return self._writer.rows[place]
+
+    def record(self, node_id: str) -> None:
+        """Write down a finished item's row, once; nothing where there is none, or it is written."""
+        gist = None if self._judge is None else self._judge.finished(node_id)
+        if gist is None or self._judge is None or node_id in self.ended:
+            return
+        row_json, place = self._judge.row_json(node_id), None
         self._judge.forget(node_id)
-        if self._writer is not None and self.catalog.suite(node_id).recorded:
-            self._writer.add_row_json(found.row_json)
-        return found.row
+        suite = self.catalog.suite(node_id)
+        if not suite.recorded:
+            self._specimens[node_id] = SpecimenRow.model_validate_json(row_json, strict=True)
+        elif self._writer is not None:
+            instrument = gist.judged.instrument
+            place = self._writer.add_row_json(row_json, instrument, gist.window_id)
+            self._served.update(gist.models_served)
+        self.ended[node_id] = Ended(gist.judged.outcome, place)
+        self._lacking.add(gist, lacks=bool(gist.gaps))
+        for gap in gist.gaps:
+            self._first_gaps.setdefault(gap.reason, gap.detail)
 
     def first_gaps(self) -> dict[str, str]:
         """Return one missing answer a reason, in its own words, in the order of the rows."""
-        found: dict[str, str] = {}
-        for row in self.rows.values():
-            for gap in gaps_of(row):
-                found.setdefault(gap.reason, gap.detail)
-        return found
+        return self._first_gaps
 
-    def close(self) -> None:
-        """Cancel what is not done, tell xdist's workers that no more rows come, free the store."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Cancel what is not done, tell xdist's workers that no more rows come, free the store.
+
+        Args:
+            at_once: whether somebody waits for the end; see ``JudgeProcess.close``.
+        """
         if self._judge is None or self.closed:
             return
         if self._for_workers and self._deliveries is not None:
             with suppress(StoreError):  # they end with their controller in any case
                 self._deliveries.set_state(self.config.run_id, ABORTED, "closed")
-        self._judge.close()
+        self._judge.close(at_once=at_once)
+
+    def hurry(self) -> None:
+        """Wait no longer for the judge; for a signal's handler."""
+        if self._judge is not None:
+            self._judge.kill()
+
+    def check_store(self) -> None:
+        """Check that what was paid for is still there, where nothing else has stopped the run.
+
+        Raises:
+            StoreError: the store was deleted, replaced or cut off.
+        """
+        if self._deliveries is not None and self.stopped_by is None:
+            self._deliveries.check()
 
     def forget_deliveries(self) -> None:
         """Delete from the store what was there for xdist's workers, once they are gone."""
@@ -171,23 +222,17 @@ class EvalRun:
     def finish(self, *, interrupted: bool) -> None:
         """Write the end of the record: summary, gates, and the calibration stamp if it is due."""
         self.close()
-        specimen_rows = [row for row in self.rows.values() if isinstance(row, SpecimenRow)]
-        if specimen_rows and not interrupted:
-            write_stamp_of(specimen_rows, self.config)
+        if self._specimens and not interrupted:
+            write_stamp_of(list(self._specimens.values()), self.config)
         if self._writer is None:
             return
-        self.summary = summarize(self._recorded_rows(), self.config.coverage_policy)
+        rows, windows = self._writer.rows, self._writer.windows
+        self.summary = summarize(rows, self.config.coverage_policy)
         self.info = self._info(
             ended_at=datetime.now(UTC),
             complete=not interrupted and self.complete,
         )
         self._writer.finish(self.info, self.summary)
-        windows = {
-            window.window_id: window
-            for trace in self.catalog.inputs.traces
-            for window in trace.windows
-        }
-        rows = self._recorded_rows()
         write_cases(self.config.run_dir, self.info, rows_of(ConclusionRow, rows), windows)
         write_windows(self.config.run_dir, self.info, rows, windows)
         write_queue(self.config.run_dir, rows, windows)
@@ -215,7 +260,7 @@ class EvalRun:
     @property
     def complete(self) -> bool:
         """Whether every selected item came to a row that was written down."""
-        return len(self.rows) == len(self._selected)
+        return len(self.ended) == len(self._selected)
 
     @property
     def leaked(self) -> bool:
@@ -229,7 +274,7 @@ class EvalRun:
         A row with a verdict counts too where a part of it is missing: minimality, an answer to a
         question, topics.
         """
-        return largest_share(self.rows.values(), lambda gap: True)  # noqa: ARG005  whatever it is
+        return self._lacking.largest
 
     @property
     def _context(self) -> RunContext:
@@ -244,16 +289,11 @@ class EvalRun:
             over_inference_fails=self.config.over_inference_fails,
         )
 
-    def _read_row(self, node_id: str, row_json: str) -> Row:
-        row_type = self.catalog.suite(node_id).row_type
-        return self._shared.of(row_type.model_validate_json(row_json, strict=True))
-
-    def _rows_so_far(self) -> dict[str, Row | None]:
+    def _gists_so_far(self) -> list[Gist | None]:
         assert self._judge is not None
-        found = {node_id: self._judge.finished(node_id) for node_id in self._selected}
-        return {key: None if each is None else each.row for key, each in found.items()}
+        return [self._judge.finished(node_id) for node_id in self._selected]
 
-    def _on_row(self, node_id: str, row: Row | EvalError) -> None:
+    def _on_row(self, node_id: str, row: Gist | EvalError) -> None:
         """Take a row, or the error that a case ended in; called on the listener's thread."""
         self.judged += 1
         if isinstance(row, EvalError) and row.stops_run and self.stopped_by is None:
@@ -261,16 +301,14 @@ class EvalRun:
         if self._for_workers and not self._undeliverable:
             assert self._deliveries is not None
             try:
-                self._deliveries.put_result(self.config.run_id, node_id, result_text(row))
+                told = row.judged if isinstance(row, Gist) else row
+                self._deliveries.put_result(self.config.run_id, node_id, result_text(told))
             except StoreError as error:
                 self._undeliverable = True  # a locked store is not waited for again at every row
                 self.stopped_by = self.stopped_by or error
                 if self.untold is None:
                     self.on_undelivered(self.stopped_by)
                 raise
-
-    def _recorded_rows(self) -> list[Row]:
-        return [row for row in self.rows.values() if not isinstance(row, SpecimenRow)]
 
     def _recorded_selected(self) -> int:
         return sum(self.catalog.suite(node_id).recorded for node_id in self._selected)
@@ -279,16 +317,15 @@ class EvalRun:
         if not self._recorded_selected():
             return
         self._writer = RunWriter(self.config.run_dir)
+        self._imports = tuple(trace.import_report for trace in self.catalog.inputs.traces)
         self._writer.start(self._info(ended_at=None, complete=False))
         for trace in self.catalog.inputs.traces:
             for window in trace.windows:
                 self._writer.add_window(window)
 
     def _info(self, *, ended_at: datetime | None, complete: bool) -> RunInfo:
-        traces = self.catalog.inputs.traces
-        served = {call.model_served for row in self._recorded_rows() for call in row.calls}
-        calibration = after_run(self.calibration, served)
-        counts = self.counts
+        calibration = after_run(self.calibration, self._served)
+        counts = None if ended_at is None else self.counts
         return RunInfo(
             run_id=self.config.run_id,
             started_at=self._started_at,
@@ -300,7 +337,7 @@ class EvalRun:
             judge_mode=self.config.judge_mode,
             judge_mode_why=self.config.judge_mode_why,
             judge_model=self.config.judge_model,
-            models_served=tuple(sorted(served)),
+            models_served=tuple(sorted(self._served)),
             judge_repeat=self.config.judge_repeat,
             reasoning=self.config.reasoning,
             prompt_hashes=self.prompt_hashes,
@@ -311,13 +348,14 @@ class EvalRun:
             calibrated=calibration.calibrated,
             calibration_why=calibration.why,
             trace_paths=tuple(str(path) for path in self.config.trace_paths),
-            imports=tuple(trace.import_report for trace in traces),
+            imports=self._imports,
             collected=sum(self.catalog.suite(i).recorded for i in self.catalog.node_ids),
             selected=self._recorded_selected(),
-            calls_sent=0 if counts is None else counts.calls,
-            http_attempts=0 if counts is None else counts.attempts,
+            calls_sent=None if counts is None else counts.calls,
+            calls_sent_again=None if counts is None else counts.retries,
+            http_attempts=None if counts is None else counts.attempts,
             **bought_fields(
-                None if counts is None or ended_at is None else counts.spending,
+                None if counts is None else counts.spending,
                 self.config.limits,
                 is_exact=self._judge is None or self._judge.has_told_all,
             ),

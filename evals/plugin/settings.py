@@ -10,17 +10,16 @@ import pytest
 from pydantic import ValidationError
 
 from evals.config import (
-    DEFAULT_JUDGE_MODEL,
-    RECORDED_JUDGE_MODEL,
-    SAMPLE_TRACE,
     RunConfig,
     api_key_in_environment,
-    base_url_in_environment,
     check_api_key,
     resolve_judge_mode,
 )
+from evals.defaults import DEFAULT_JUDGE_MODEL, RECORDED_JUDGE_MODEL, SAMPLE_TRACE
+from evals.environment import base_url_in_environment
 from evals.errors import ConfigError
 from evals.judging.prices import TABLE, load_prices
+from evals.plugin.option_errors import option_error, policy_error
 from evals.plugin.options import GATES_INI
 from evals.policy import CoveragePolicy
 from evals.runs.provenance import new_run_id
@@ -98,7 +97,7 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
     try:
         run_config = RunConfig(**values)
     except ValidationError as error:
-        raise _config_error(error) from error
+        raise option_error(error) from error
     _check_priced(run_config)
     return run_config
 
@@ -126,7 +125,7 @@ def _policy_from(settings: list[str]) -> CoveragePolicy:
             near = difflib.get_close_matches(name.strip(), known, n=1)
             raise ConfigError(
                 "--coverage-policy",
-                repr(setting),
+                for_terminal(repr(setting)),
                 f"NAME=NUMBER with one of {', '.join(known)}",
                 f"Did you mean {near[0]}?" if near else "Correct the setting.",
             )
@@ -138,22 +137,9 @@ def _policy_from(settings: list[str]) -> CoveragePolicy:
     try:
         return CoveragePolicy.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ConfigError(
-            f"--coverage-policy {first['loc'][0]}",
-            repr(first["input"]),
-            first["msg"],
-            "Correct the setting.",
-        ) from error
+        raise policy_error(error) from error
 
 
 def _sample(config: pytest.Config) -> Path:
     # Relative, so that a report of the sample says the same on every machine.
     return Path(os.path.relpath(SAMPLE_TRACE, config.invocation_params.dir))
-
-
-def _config_error(error: ValidationError) -> ConfigError:
-    first = error.errors(include_url=False)[0]
-    name = next(part for part in reversed(first["loc"]) if isinstance(part, str))
-    option = f"--{name.removesuffix('_usd').replace('_', '-')}"
-    return ConfigError(option, repr(first["input"]), first["msg"], "Correct the option.")

@@ -6,6 +6,7 @@ store, the one channel that loses nothing when a worker dies.
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from evals.judge_process import collector
 from evals.judging.judged import Judged
 from evals.judging.store import AnswerStore
 from evals.plugin.delivery import ABORTED, Failed, WorkerInput, result_of
-from evals.plugin.items import NamedCase, parametrize
+from evals.plugin.items import parametrize
 
 _FIRST_POLL_S = 0.005
 _LAST_POLL_S = 0.02
@@ -27,19 +28,15 @@ _EXIT_ORPHANED = 1
 class Worker:
     """The hooks of a worker process."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, told: Mapping[str, Any]) -> None:
         """Take ``WorkerInput.as_plain`` of the controller."""
         self._told = WorkerInput(**told)
-        self._cases = {
-            suite_path: {test: [*map(NamedCase, ids)] for test, ids in ids_by_test.items()}
-            for suite_path, ids_by_test in self._told.case_ids.items()
-        }
         self._store: AnswerStore | None = None
         self._controller = os.getppid()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize."""
-        parametrize(metafunc, self._cases)
+        parametrize(metafunc, self._told.case_ids)
 
     def pytest_collection_finish(self) -> None:
         """Let the items be."""

@@ -107,7 +107,7 @@ class Workers:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
         """Take the death for no outcome, but a setup that passed: ``end_items`` says the rest."""
-        if self._run.catalog.case(crashitem) is not None:
+        if self._run.catalog.knows(crashitem):
             self._crashes[crashitem] = report.node
             self._silenced = report
             report.when = "setup"
@@ -145,7 +145,7 @@ class Workers:
                 " -n 0 to see why.",
             )
         for node_id in self._ids:
-            if node_id in self._ended or self._run.catalog.case(node_id) is None:
+            if node_id in self._ended or not self._run.catalog.knows(node_id):
                 continue
             if self._run.stopped_by is not None or self._run.closed:  # the latter by ``-x``
                 break
@@ -178,14 +178,14 @@ class Workers:
 
     def _judged(self, node_id: str) -> Iterator[pytest.TestReport]:
         try:
-            row = self._run.row(node_id)
+            judged = self._run.wait_for(node_id)
         except EvalError as error:
             yield self._report(node_id, "setup", f"{type(error).__name__}: {error}")
             return
         yield self._report(node_id, "setup")
-        call = self._report(node_id, "call", row.shortfall)
+        call = self._report(node_id, "call", judged.shortfall)
         is_recorded = self._run.catalog.suite(node_id).recorded
-        call.user_properties = properties_of(row.judged) if is_recorded else []
+        call.user_properties = properties_of(judged) if is_recorded else []
         yield call
 
     def _report(self, node_id: str, when: Phase, failure: str = "") -> pytest.TestReport:

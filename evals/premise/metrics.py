@@ -1,14 +1,14 @@
 """The metrics of the premise judge (1.4): pure functions of its rows."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Sequence
 
-from evals.judging.tokens import TokenTotals, token_totals
-from evals.metrics import Histogram, Mean, Rate, histogram_of, mean_of, rate_of
+from evals.judging.tokens import TokenFold, TokenTotals
+from evals.metrics import Histogram, HistogramFold, Mean, Rate, Tally
 from evals.premise.row import ConclusionRow
 from evals.premise.schema import TimeStatus
 from evals.premise.slots import slot_name
+from evals.premise.verdict import Verdict
 from evals.records import Record, Unjudged
 
 
@@ -76,85 +76,72 @@ UNATTRIBUTED, NO_OPEN_SLOT = "unattributed", "no open slot"
 _BAD_TIMESTAMP: TimeStatus = "ANCHORED_TO_BAD_TIMESTAMP"
 
 
-def premise_summary(rows: Sequence[ConclusionRow]) -> PremiseSummary:
+def premise_summary(rows: Iterable[ConclusionRow]) -> PremiseSummary:
     """Return every metric of the premise judge; the order of the rows does not matter.
 
     What a metric is counted over stands beside it as ``n``. A conclusion without a verdict is in no
     metric but ``token_range_rate`` and ``unjudged_share``, even where one of its calls was answered
     (design section 3): it is everywhere among the ``unjudged``. The metrics of minimality count
     there, too, a judged conclusion whose minimality has no answer.
+
+    Args:
+        rows: each is looked at once, and not kept.
     """
-    judged = [row for row in rows if row.verdict is not None]
-    # Failed conclusions, and None for each that might be one but has no verdict.
-    failed = [
-        None if row.verdict is None else row
-        for row in rows
-        if row.verdict is None or not row.verdict.sound
-    ]
-    return PremiseSummary(
-        conclusions=len(rows),
-        pass_rate=rate_of(None if row.verdict is None else row.verdict.sound for row in rows),
-        mean_decontextuality=mean_of(
-            None if row.verdict is None or row.pass_1 is None else row.pass_1.decontextuality
-            for row in rows
-        ),
-        mean_minimality=mean_of(_minimality(row) for row in rows),
-        mean_molecular=mean_of(row.molecular for row in rows),
-        **_attribution(failed),
-        label_histogram=histogram_of(None if row.verdict is None else row.labels for row in rows),
-        time_status_histogram=histogram_of(
-            None if (status := _time_status(row)) is None else [status] for row in rows
-        ),
-        failed_condition_histogram=histogram_of(
-            None if row is None or row.verdict is None else row.verdict.failed_because
-            for row in failed
-        ),
-        unsupported_kind_histogram=histogram_of(
-            None
-            if row.verdict is None or row.pass_2 is None
-            else [element.kind for element in row.pass_2.unsupported_elements]
-            for row in rows
-        ),
-        bundled_rate=rate_of(
-            None if row.verdict is None or row.pass_1 is None else row.pass_1.bundled
-            for row in rows
-        ),
-        bundled_by_minimality=tuple(_bundled_cell(judged, bundled=flag) for flag in (False, True)),
-        bad_timestamp_rate=rate_of(
-            None if (status := _time_status(row)) is None else status == _BAD_TIMESTAMP
-            for row in rows
-        ),
-        token_range_rate=rate_of(row.token_count in TOKEN_RANGE for row in rows),
-        unjudged_share=rate_of(row.unjudged is not None for row in rows),
-        unjudged_by_reason=_by_reason(row.unjudged for row in rows),
-        minimality_unjudged_by_reason=_by_reason(row.minimality_unjudged for row in judged),
-        tokens=token_totals(rows),
-    )
+    fold = _Fold()
+    for row in rows:
+        fold.add(row)
+    return fold.result()
 
 
-class _Attribution(TypedDict):
-    failure_attribution_split: Histogram
-    failure_attribution_by_conclusion: Histogram
-    failed_without_open_slot: int
-    unattributed_slots: int
-    attribution_scope: Histogram
-    attribution_unjudged_by_reason: dict[str, int]
+class _Fold:
+    """A ``PremiseSummary`` in the making, conclusion by conclusion."""
 
+    def __init__(self) -> None:
+        self._conclusions = 0
+        self._of_all = Tally(rates=_RATES, means=_MEANS, histograms=_HISTOGRAMS)
+        self._of_failed = Tally(histograms=_OF_FAILED)
+        self._unattributed = self._without_open_slot = 0
+        self._reasons = {name: HistogramFold() for name in _REASONS}
+        self._cells = {flag: Tally(rates=_CELL_RATES, means=_CELL_MEANS) for flag in (False, True)}
+        self._tokens = TokenFold()
 
-def _attribution(failed: Sequence[ConclusionRow | None]) -> _Attribution:
-    known = [row for row in failed if row is not None]
-    return _Attribution(
-        failure_attribution_split=histogram_of(
-            None if row is None else [slot.attribution for slot in row.missing] for row in failed
-        ),
-        failure_attribution_by_conclusion=histogram_of(
-            None if row is None else [_attribution_of(row)] for row in failed
-        ),
-        failed_without_open_slot=sum(_attribution_of(row) == NO_OPEN_SLOT for row in known),
-        unattributed_slots=sum(map(_unattributed, known)),
-        attribution_scope=histogram_of(None if row is None else _scope(row) for row in failed),
-        attribution_unjudged_by_reason=_by_reason(row.attribution_unjudged for row in known),
-    )
+    def add(self, row: ConclusionRow) -> None:
+        self._conclusions += 1
+        self._of_all.add(row)
+        self._tokens.add(row)
+        self._note("unjudged_by_reason", row.unjudged)
+        if row.verdict is None:
+            self._of_failed.add(row)  # it might be one
+            return
+        self._note("minimality_unjudged_by_reason", row.minimality_unjudged)
+        if row.pass_1 is not None:
+            self._cells[row.pass_1.bundled].add(row)
+        if not row.verdict.sound:
+            self._of_failed.add(row)
+            self._unattributed += _unattributed(row)
+            self._without_open_slot += _attribution_of(row) == NO_OPEN_SLOT
+            self._note("attribution_unjudged_by_reason", row.attribution_unjudged)
+
+    def result(self) -> PremiseSummary:
+        return PremiseSummary.model_validate(
+            {
+                "conclusions": self._conclusions,
+                **self._of_all.figures(),
+                **self._of_failed.figures(),
+                "failed_without_open_slot": self._without_open_slot,
+                "unattributed_slots": self._unattributed,
+                "bundled_by_minimality": tuple(
+                    BundledByMinimality.model_validate({"bundled": flag} | cell.figures())
+                    for flag, cell in self._cells.items()
+                ),
+                **{name: fold.result().counts for name, fold in self._reasons.items()},
+                "tokens": self._tokens.result(),
+            }
+        )
+
+    def _note(self, name: str, unjudged: Unjudged | None) -> None:
+        if unjudged is not None:
+            self._reasons[name].add([unjudged.reason])
 
 
 def _attribution_of(row: ConclusionRow) -> str:
@@ -175,15 +162,10 @@ def _unattributed(row: ConclusionRow) -> int:
     return (Counter(slot_name(item.slot) for item in opened) - named).total()
 
 
-def _bundled_cell(judged: Iterable[ConclusionRow], *, bundled: bool) -> BundledByMinimality:
-    cell = [row for row in judged if row.pass_1 is not None and row.pass_1.bundled is bundled]
-    return BundledByMinimality(
-        bundled=bundled,
-        minimality=mean_of(_minimality(row) for row in cell),
-        single_claim=rate_of(
-            None if row.minimality is None else len(row.minimality.claims) <= 1 for row in cell
-        ),
-    )
+def _of_judged(
+    of: Callable[[Verdict, ConclusionRow], Sequence[str]],
+) -> Callable[[ConclusionRow], Sequence[str] | None]:
+    return lambda row: None if row.verdict is None else of(row.verdict, row)
 
 
 def _scope(row: ConclusionRow) -> list[str]:
@@ -198,5 +180,65 @@ def _minimality(row: ConclusionRow) -> float | None:
     return None if row.verdict is None or row.minimality is None else row.minimality.minimality
 
 
-def _by_reason(unjudged: Iterable[Unjudged | None]) -> dict[str, int]:
-    return histogram_of([] if item is None else [item.reason] for item in unjudged).counts
+def _time_statuses(row: ConclusionRow) -> list[str] | None:
+    status = _time_status(row)
+    return None if status is None else [status]
+
+
+def _unsupported_kinds(row: ConclusionRow) -> list[str] | None:
+    if row.verdict is None or row.pass_2 is None:
+        return None
+    return [element.kind for element in row.pass_2.unsupported_elements]
+
+
+def _is_bundled(row: ConclusionRow) -> bool | None:
+    return None if row.verdict is None or row.pass_1 is None else row.pass_1.bundled
+
+
+def _decontextuality(row: ConclusionRow) -> float | None:
+    return None if row.verdict is None or row.pass_1 is None else row.pass_1.decontextuality
+
+
+def _has_bad_timestamp(row: ConclusionRow) -> bool | None:
+    status = _time_status(row)
+    return None if status is None else status == _BAD_TIMESTAMP
+
+
+def _is_single_claim(row: ConclusionRow) -> bool | None:
+    return None if row.minimality is None else len(row.minimality.claims) <= 1
+
+
+# What each metric takes of a conclusion; None: it is unjudged there.
+_RATES: dict[str, Callable[[ConclusionRow], bool | None]] = {
+    "pass_rate": lambda row: None if row.verdict is None else row.verdict.sound,
+    "bundled_rate": _is_bundled,
+    "bad_timestamp_rate": _has_bad_timestamp,
+    "token_range_rate": lambda row: row.token_count in TOKEN_RANGE,
+    "unjudged_share": lambda row: row.unjudged is not None,
+}
+_MEANS: dict[str, Callable[[ConclusionRow], float | None]] = {
+    "mean_decontextuality": _decontextuality,
+    "mean_minimality": _minimality,
+    "mean_molecular": lambda row: row.molecular,
+}
+_HISTOGRAMS: dict[str, Callable[[ConclusionRow], Sequence[str] | None]] = {
+    "label_histogram": lambda row: None if row.verdict is None else row.labels,
+    "time_status_histogram": _time_statuses,
+    "unsupported_kind_histogram": _unsupported_kinds,
+}
+_OF_FAILED: dict[str, Callable[[ConclusionRow], Sequence[str] | None]] = {
+    "failed_condition_histogram": _of_judged(lambda verdict, _: verdict.failed_because),
+    "failure_attribution_split": _of_judged(
+        lambda _, row: [slot.attribution for slot in row.missing]
+    ),
+    "failure_attribution_by_conclusion": _of_judged(lambda _, row: [_attribution_of(row)]),
+    "attribution_scope": _of_judged(lambda _, row: _scope(row)),
+}
+"""Of failed conclusions, and of those that might be one but have no verdict."""
+_CELL_RATES: dict[str, Callable[[ConclusionRow], bool | None]] = {"single_claim": _is_single_claim}
+_CELL_MEANS: dict[str, Callable[[ConclusionRow], float | None]] = {"minimality": _minimality}
+_REASONS = (
+    "unjudged_by_reason",
+    "minimality_unjudged_by_reason",
+    "attribution_unjudged_by_reason",
+)

@@ -11,6 +11,7 @@ from functools import cached_property
 from evals.judging.isolation import ForbiddenText, Guard, strings_of
 from evals.judging.prompts import PROMPTS_DIR, Prompt, load_prompt
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import REQUEST_LIMIT_CHARS, check_length, user_text
 from evals.judging.response import schema_of
 from evals.judging.window_text import forbidden_text, json_lines, message_lines
 from evals.premise.schema import AttributionAnswer, MinimalityAnswer, Pass1, Pass2
@@ -42,6 +43,9 @@ two, and so on: for very full windows alone this is not one call a window. The w
 come within the deadline of one attempt (``--call-timeout-s``, 120 s unless set): 60 conclusions at
 some 80 tokens each are 4,800, which a judge that writes 40 tokens a second just gives in that time.
 """
+MINIMALITY_BATCH_CHARS = REQUEST_LIMIT_CHARS - 10_000
+"""Of those conclusions as they are sent; the rest is for the instructions. A conclusion that alone
+is longer has a request of its own, which is refused, and spoils no other's."""
 ATTRIBUTION_TOKENS_PER_SLOT = 500
 """The earlier words that settle a slot, quoted."""
 THINKING_TOKENS = 8_000
@@ -105,10 +109,18 @@ class WindowTexts:
 
     @cached_property
     def _batches(self) -> dict[str, tuple[Conclusion, ...]]:
-        found = self.window.conclusions
-        starts = range(0, len(found), MINIMALITY_BATCH)
-        batches = [found[start : start + MINIMALITY_BATCH] for start in starts]
-        return {item.conclusion_id: batch for batch in batches for item in batch}
+        batches: list[list[Conclusion]] = []
+        chars = 0
+        for item in self.window.conclusions:
+            line_chars = len(_claim_line(item)) + 1
+            chars += line_chars
+            last = batches[-1] if batches else None
+            if last is None or len(last) == MINIMALITY_BATCH or chars > MINIMALITY_BATCH_CHARS:
+                batches.append([item])
+                chars = line_chars
+            else:
+                last.append(item)
+        return {item.conclusion_id: tuple(batch) for batch in batches for item in batch}
 
 
 def pass_1_request(
@@ -117,12 +129,16 @@ def pass_1_request(
     """Return the blind request (1.1): takes the text alone, so a leak needs another signature.
 
     Not yet guarded: see ``pass_1_guard`` and ``guarded``.
+
+    Raises:
+        TooLargeError: see ``user_text``.
     """
+    values = {"conclusion": for_prompt(conclusion)}
     return JudgeRequest(
         purpose=PASS_1_PURPOSE,
         settings=settings,
         prompt=prompts.pass_1,
-        user=prompts.pass_1.render({"conclusion": for_prompt(conclusion)}),
+        user=user_text(PASS_1_PURPOSE, prompts.pass_1, values, "1 conclusion"),
         answer_schema=_PASS_1_SCHEMA,
         max_tokens=_limit(PASS_1_MAX_TOKENS, settings),
     )
@@ -170,6 +186,9 @@ def pass_2_request(
         texts: the window it was minted from.
         settings: the run's.
         prompts: the run's.
+
+    Raises:
+        TooLargeError: see ``user_text``.
     """
     values = {
         "peer_id": for_prompt(conclusion.peer_id),
@@ -177,11 +196,12 @@ def pass_2_request(
         "pass_1_json": json_for_prompt(pass_1_text),
         "window": texts.window_lines,
     }
+    holds = f"1 conclusion, {len(texts.window.messages):,} messages"
     return JudgeRequest(
         purpose=PASS_2_PURPOSE,
         settings=settings,
         prompt=prompts.pass_2,
-        user=prompts.pass_2.render(values),
+        user=user_text(PASS_2_PURPOSE, prompts.pass_2, values, holds),
         answer_schema=_PASS_2_SCHEMA,
         max_tokens=_limit(PASS_2_MAX_TOKENS, settings),
     )
@@ -190,16 +210,19 @@ def pass_2_request(
 def minimality_request(
     conclusions: Sequence[Conclusion], settings: JudgeSettings, prompts: PremisePrompts
 ) -> JudgeRequest:
-    """Return the request for the minimality of conclusions of one window, without the window."""
-    lines = json_lines(
-        {"conclusion_id": item.conclusion_id, "text": item.text} for item in conclusions
-    )
+    """Return the request for the minimality of conclusions of one window, without the window.
+
+    Raises:
+        TooLargeError: see ``user_text``.
+    """
+    values = {"conclusions": "\n".join(map(_claim_line, conclusions))}
+    holds = f"{len(conclusions):,} conclusions"
     wanted = ANSWER_FRAME_TOKENS + MINIMALITY_TOKENS_PER_CONCLUSION * len(conclusions)
     return JudgeRequest(
         purpose=MINIMALITY_PURPOSE,
         settings=settings,
         prompt=prompts.minimality,
-        user=prompts.minimality.render({"conclusions": lines}),
+        user=user_text(MINIMALITY_PURPOSE, prompts.minimality, values, holds),
         answer_schema=_MINIMALITY_SCHEMA,
         max_tokens=_limit(wanted, settings),
     )
@@ -221,7 +244,14 @@ def attribution_search_request(
     settings: JudgeSettings,
     prompts: PremisePrompts,
 ) -> JudgeRequest:
-    """Return the request that looks for open slots in the conversation before the window (1.4)."""
+    """Return the request that looks for open slots in the conversation before the window (1.4).
+
+    Raises:
+        TooLargeError: see ``user_text``.
+    """
+    holds = f"{len(slots):,} slots, {len(earlier):,} earlier messages"
+    # Before it is written out, and that for each conclusion anew: it can be a year of chat.
+    check_length(ATTRIBUTION_PURPOSE, sum(len(item.text) for item in earlier), holds)
     values = {
         "peer_id": for_prompt(conclusion.peer_id),
         "conclusion": for_prompt(conclusion.text),
@@ -233,10 +263,14 @@ def attribution_search_request(
         purpose=ATTRIBUTION_PURPOSE,
         settings=settings,
         prompt=prompts.attribution_search,
-        user=prompts.attribution_search.render(values),
+        user=user_text(ATTRIBUTION_PURPOSE, prompts.attribution_search, values, holds),
         answer_schema=_ATTRIBUTION_SCHEMA,
         max_tokens=_limit(wanted, settings),
     )
+
+
+def _claim_line(conclusion: Conclusion) -> str:
+    return for_prompt({"conclusion_id": conclusion.conclusion_id, "text": conclusion.text})
 
 
 def _limit(answer_tokens: int, settings: JudgeSettings) -> int:

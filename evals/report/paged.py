@@ -6,6 +6,7 @@ its item is unfolded. So 50,000 items open as fast as their index. A line is mad
 """
 
 import json
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -46,7 +47,7 @@ def page_pieces(
     total: str,
     index: dict[str, object],
     shared: Callable[[], dict[str, object]],
-    blocks: dict[str, Iterable[object]],
+    blocks: dict[str, Iterable[str]],
 ) -> Iterator[str]:
     """Yield a whole page, piece by piece.
 
@@ -58,7 +59,7 @@ def page_pieces(
         total: how many items of which kind: ``1,200 conclusions``.
         index: columns and filters, read at once.
         shared: gives what many items refer to by number; called once every block is written.
-        blocks: name -> values, one line each; used up one by one.
+        blocks: name -> lines, each as ``script_json`` gives it; used up one by one.
     """
     pages = {"cases": CASES_PAGE, "windows": WINDOWS_PAGE}
     sheets = ("paged/page.css", *css)
@@ -76,10 +77,11 @@ def page_pieces(
             "calibration": reading.calibration_line(info),
             "recorded": info.judge_mode_why if info.judge_mode == "recorded" else None,
             "total": total,
-            "index": script_json(
+            "index": _object_pieces(
                 {"page": PAGE_ITEMS, "offered": CHOICES_OFFERED, "pages": pages} | index
             ),
-            "blocks": {name: map(script_json, values) for name, values in blocks.items()},
+            # What ``script_json`` gave has its escaping behind it.
+            "blocks": {name: map(Markup, lines) for name, lines in blocks.items()},
             "shared": lambda: script_json(shared()),
         },
     )
@@ -94,17 +96,40 @@ def script_json(value: object) -> Markup:
     return Markup(_to_json(value).replace("<", "\\u003c"))  # noqa: S704  this is the escaping
 
 
-def facet(groups: Sequence[Sequence[str]]) -> dict[str, object]:
-    """Return a filter: its choices, the most frequent first, and each item's choices by number.
+def _object_pieces(values: dict[str, object]) -> Iterator[Markup]:
+    """Yield ``script_json(values)`` value by value, so that a long one is never whole in memory."""
+    before = Markup("{")
+    for name, value in values.items():
+        yield before + script_json(name) + Markup(":")
+        yield script_json(value)
+        before = Markup(",")
+    yield Markup("}")
 
-    Args:
-        groups: the choices that each item falls under; one that it has several times counts once.
-    """
-    sets = [list(dict.fromkeys(group)) for group in groups]
-    counted = Counter(text for group in sets for text in group)
-    ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
-    table = TextTable([text for text, _ in ordered])
-    return {
-        "choices": [[text, items] for text, items in ordered],
-        "rows": [[table.number(text) for text in group] for group in sets],
-    }
+
+class Facet:
+    """A filter in the making, item by item: equal groups of choices are held once."""
+
+    def __init__(self) -> None:
+        """Start without any item."""
+        self._groups: dict[tuple[str, ...], int] = {}
+        self._of_items = array("L")
+
+    def add(self, choices: Iterable[str]) -> None:
+        """Take the choices that an item falls under; one that it has several times counts once."""
+        group = tuple(dict.fromkeys(choices))
+        self._of_items.append(self._groups.setdefault(group, len(self._groups)))
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The choices, the most frequent first, and each item's choices by number."""
+        counted: Counter[str] = Counter()
+        items_of = Counter(self._of_items)
+        for group, number in self._groups.items():
+            counted.update(dict.fromkeys(group, items_of[number]))
+        ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+        table = TextTable([text for text, _ in ordered])
+        groups = [[table.number(text) for text in group] for group in self._groups]
+        return {
+            "choices": [[text, items] for text, items in ordered],
+            "rows": [groups[number] for number in self._of_items],
+        }

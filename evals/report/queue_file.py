@@ -8,7 +8,7 @@ from evals.coverage.row import CoverageRow
 from evals.errors import RunError
 from evals.judging.case import Row
 from evals.records import Window
-from evals.runs.summary import rows_of
+from evals.runs.stored import rows_of
 from evals.runs.writer import write_atomically
 
 QUEUE_FILE = "labelling_queue.jsonl"

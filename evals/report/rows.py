@@ -10,7 +10,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from evals.coverage.row import CoverageRow
-from evals.judging.case import Outcome, Row
+from evals.judging.case import Row
+from evals.judging.judged import Outcome
 from evals.premise.row import ConclusionRow
 from evals.report import numbers
 from evals.report.links import CASES_PAGE, REPORT_PAGE, case_link, window_link

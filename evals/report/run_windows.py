@@ -1,6 +1,6 @@
 """The rows of a run by window, with what the composite makes of each gold fact."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,7 +11,7 @@ from evals.policy import CoveragePolicy
 from evals.premise.row import ConclusionRow
 from evals.records import Unjudged, Window
 from evals.report.shared_values import window_of
-from evals.runs.summary import rows_of
+from evals.runs.stored import rows_by_window, rows_of
 from evals.set_level.row import SetLevelRow
 
 CompositeWord = Literal["kept", "lost", "unknown"]
@@ -55,41 +55,42 @@ class RunWindow:
 
 def run_windows(
     rows: Sequence[Row], windows: Mapping[str, Window], policy: CoveragePolicy
-) -> list[RunWindow]:
-    """Return every window with a row of any instrument, in the order of its first row.
+) -> Iterator[RunWindow]:
+    """Yield every window with a row of any instrument, in the order of its first row.
 
     Raises:
         RunError: a row's window is not in ``windows``.
     """
+    for window_id, own in rows_by_window(rows):
+        yield _run_window(window_of(window_id, windows), own, policy)
+
+
+def _run_window(window: Window, rows: Sequence[Row], policy: CoveragePolicy) -> RunWindow:
+    # What the composite says of a window, it says from the rows of that window.
     judged = composite(rows_of(CoverageRow, rows), rows_of(ConclusionRow, rows), policy)
-    points = {point.window_id: point for point in judged.points}
-    found: dict[str, RunWindow] = {}
+    found = RunWindow(window, next(iter(judged.points), None) or _no_point(window.window_id))
     for row in rows:
-        name = row.provenance.window_id
-        if name not in found:
-            found[name] = RunWindow(window_of(name, windows), points.get(name) or _no_point(name))
         match row:
             case ConclusionRow():
-                found[name].verdicts[row.conclusion_id] = row
+                found.verdicts[row.conclusion_id] = row
             case CoverageRow():
-                found[name].coverage = row
+                found.coverage = row
             case SetLevelRow():
-                found[name].set_level = row
+                found.set_level = row
     _add_words(found, judged)
-    return list(found.values())
+    return found
 
 
-def _add_words(found: Mapping[str, RunWindow], judged: CompositeSummary) -> None:
-    lost = {(fact.window_id, fact.gold_id) for fact in judged.lost_facts}
-    for name, item in found.items():
-        facts = () if item.coverage is None else item.coverage.gold or ()
-        for fact in facts:
-            if fact.status != "COVERED":
-                continue
-            if (name, fact.gold_id) in lost:
-                item.words[fact.gold_id] = "lost"
-            else:
-                item.words[fact.gold_id] = "kept" if _is_kept(fact, item) else "unknown"
+def _add_words(item: RunWindow, judged: CompositeSummary) -> None:
+    lost = {fact.gold_id for fact in judged.lost_facts}
+    facts = () if item.coverage is None else item.coverage.gold or ()
+    for fact in facts:
+        if fact.status != "COVERED":
+            continue
+        if fact.gold_id in lost:
+            item.words[fact.gold_id] = "lost"
+        else:
+            item.words[fact.gold_id] = "kept" if _is_kept(fact, item) else "unknown"
 
 
 def _is_kept(fact: GoldFact, item: RunWindow) -> bool:

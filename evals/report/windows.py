@@ -3,7 +3,7 @@
 The counterpart of ``cases.html``: what was missed, where a conclusion's page tells what was said.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -14,9 +14,10 @@ from evals.judging.case import Row
 from evals.records import Window
 from evals.report import numbers
 from evals.report.links import WINDOWS_PAGE
-from evals.report.paged import facet, page_pieces, script_of
+from evals.report.paged import Facet, page_pieces, script_json, script_of
 from evals.report.run_windows import RunWindow, run_windows
 from evals.report.shared_values import TextTable
+from evals.report.spool import Spool
 from evals.report.window_details import WindowDetails
 from evals.report.window_line import batch_line, facts_text, questions_text
 from evals.runs.record import RunInfo
@@ -39,7 +40,7 @@ def write_windows(
     Args:
         run_dir: of the run.
         info: the run; its policy weighs the facts.
-        rows: of all instruments.
+        rows: of all instruments; gone through window by window, and none is kept.
         windows: window id -> window, of every row.
 
     Raises:
@@ -47,30 +48,42 @@ def write_windows(
             conclusion that its window does not have.
     """
     path = run_dir / WINDOWS_PAGE
-    write_pieces(path, windows_pieces(info, rows, windows))
+    write_pieces(path, windows_pieces(info, rows, windows, run_dir))
     return path
 
 
 def windows_pieces(
-    info: RunInfo, rows: Sequence[Row], windows: Mapping[str, Window]
+    info: RunInfo,
+    rows: Sequence[Row],
+    windows: Mapping[str, Window],
+    spool_dir: Path | None = None,
 ) -> Iterator[str]:
     """Yield the page: it works from a file, without network, with any number of windows.
+
+    Args:
+        info: the run; its policy weighs the facts.
+        rows: see ``write_windows``.
+        windows: see ``write_windows``.
+        spool_dir: where lines wait for their place; None: where the system keeps such files.
 
     Raises:
         RunError: as ``write_windows``, but for the file; some on the way to their piece.
     """
-    items = run_windows(rows, windows, info.coverage_policy)
-    details = WindowDetails()
-    return page_pieces(
-        "windows/page.html.j2",
-        info,
-        script=page_script(),
-        css=("windows/page.css",),
-        total=numbers.counted(len(items), "window"),
-        index=_index(items),
-        shared=lambda: details.shared,
-        blocks={"rows": (details.of(item) for item in items)},
-    )
+    details, columns = WindowDetails(), _Columns()
+    with Spool(spool_dir) as spool:
+        for item in run_windows(rows, windows, info.coverage_policy):
+            columns.add(item)
+            spool.add(script_json(details.of(item)))
+        yield from page_pieces(
+            "windows/page.html.j2",
+            info,
+            script=page_script(),
+            css=("windows/page.css",),
+            total=numbers.counted(len(columns), "window"),
+            index=columns.index,
+            shared=lambda: details.shared,
+            blocks={"rows": spool.lines()},
+        )
 
 
 def page_script() -> Markup:
@@ -78,40 +91,43 @@ def page_script() -> Markup:
     return script_of("windows/item", "windows/facts", "windows/batch", "windows/window")
 
 
-def _index(items: Sequence[RunWindow]) -> dict[str, object]:
-    """Return the columns that list, filters and order need, and the filters' choices."""
-    found = [_findings(item) for item in items]
-    names = list(FINDINGS)
-    peers = TextTable()
-    return {
-        "one": "window",
-        "many": "windows",
-        "choice": "show",
-        "outcomes": [
-            [name, title, sum(name in one for one in found)] for name, title in FINDINGS.items()
-        ],
-        "outcome": [[names.index(name) for name in one] for one in found],
-        "id": [item.window.window_id for item in items],
-        "text": [_line(item) for item in items],
-        "peer": [peers.number(item.window.peer_id or "") for item in items],
-        "peers": peers.texts,
-        "pass": [_percent(item.point.pass_rate) for item in items],
-        "coverage": [_percent(item.point.coverage_explicit) for item in items],
-        "quality": [
-            _percent(item.point.quality_coverage if item.verdicts else None) for item in items
-        ],
-        "missing": [len(_missing(item)) for item in items],
-        "facets": {
-            "fact": facet([_fact_kinds(item) for item in items]),
-            "composite": facet([list(item.words.values()) for item in items]),
-            "issue": facet([_issue_kinds(item) for item in items]),
-            "grade": facet([_grades(item) for item in items]),
-            "dropped": facet([_drop_reasons(item) for item in items]),
-            "reason": facet(
-                [[f"{step}: {why.reason}" for step, why in item.unjudged_steps] for item in items]
-            ),
-        },
-    }
+class _Columns:
+    """What list, filters and order need of each window, as columns."""
+
+    def __init__(self) -> None:
+        self._findings: list[list[int]] = []
+        self._columns: dict[str, list[str | int]] = {name: [] for name in _COLUMNS}
+        self._peers = TextTable()
+        self._peer_numbers: list[int] = []
+        self._facets = {name: Facet() for name in _FACETS}
+
+    def __len__(self) -> int:
+        return len(self._findings)
+
+    def add(self, item: RunWindow) -> None:
+        self._findings.append([_NAMES.index(name) for name in _findings(item)])
+        for name, column in self._columns.items():
+            column.append(_COLUMNS[name](item))
+        self._peer_numbers.append(self._peers.number(item.window.peer_id or ""))
+        for name, facet in self._facets.items():
+            facet.add(_FACETS[name](item))
+
+    @property
+    def index(self) -> dict[str, object]:
+        return {
+            "one": "window",
+            "many": "windows",
+            "choice": "show",
+            "outcomes": [
+                [name, title, sum(number in one for one in self._findings)]
+                for number, (name, title) in enumerate(FINDINGS.items())
+            ],
+            "outcome": self._findings,
+            "peer": self._peer_numbers,
+            "peers": self._peers.texts,
+            **self._columns,
+            "facets": {name: facet.values for name, facet in self._facets.items()},
+        }
 
 
 def _findings(item: RunWindow) -> list[str]:
@@ -173,3 +189,27 @@ def _drop_reasons(item: RunWindow) -> list[str]:
 
 def _percent(value: float | None) -> str:
     return numbers.NOTHING if value is None else numbers.percent(value, 1)
+
+
+def _unjudged_steps(item: RunWindow) -> list[str]:
+    return [f"{step}: {why.reason}" for step, why in item.unjudged_steps]
+
+
+_NAMES = list(FINDINGS)
+_COLUMNS: dict[str, Callable[[RunWindow], str | int]] = {
+    "id": lambda item: item.window.window_id,
+    "text": _line,
+    "pass": lambda item: _percent(item.point.pass_rate),
+    "coverage": lambda item: _percent(item.point.coverage_explicit),
+    "quality": lambda item: _percent(item.point.quality_coverage if item.verdicts else None),
+    "missing": lambda item: len(_missing(item)),
+}
+_FACETS: dict[str, Callable[[RunWindow], Sequence[str]]] = {
+    "fact": _fact_kinds,
+    "composite": lambda item: list(item.words.values()),
+    "issue": _issue_kinds,
+    "grade": _grades,
+    "dropped": _drop_reasons,
+    "reason": _unjudged_steps,
+}
+"""Filter -> the choices that a window falls under."""

@@ -1,11 +1,11 @@
 """What a run bought, as its record keeps it."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from evals.config import Limits
-from evals.judging.budget import Spending
+from evals.judging.ledger import Spending
 from evals.records import Record
 
 
@@ -24,7 +24,9 @@ class TokensBought(Record):
         return self.input + self.cache_read + self.cache_write
 
 
-NO_TOKENS = TokensBought(input=0, cache_read=0, cache_write=0, output=0)
+CountsAre = Literal["exact", "at_least", "unknown"]
+"""What is known of a run's counts. at_least: the process that judges did not end by itself, so each
+may be more; unknown: nobody could tell, and they are null."""
 
 _NOT_ALL_COUNTED = "the process that judges did not end by itself, and told of no more than this"
 
@@ -41,8 +43,10 @@ def bought_fields(
     """
     if spending is None:
         return {
-            "answers_bought": 0,
-            "tokens_bought": NO_TOKENS,
+            "counts_are": "unknown",
+            "answers_bought": None,
+            "calls_taken_up": None,
+            "tokens_bought": None,
             "cost_usd": None,
             "cost_unknown_why": "the run did not come to its end",
             "prices_as_of": None,
@@ -51,7 +55,9 @@ def bought_fields(
         }
     tokens = spending.tokens
     return {
+        "counts_are": "exact" if is_exact else "at_least",
         "answers_bought": spending.answers,
+        "calls_taken_up": spending.taken_up,
         "tokens_bought": TokensBought(
             input=tokens.input,
             cache_read=tokens.cache_read,

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Self
 from pydantic import AwareDatetime, Field, ValidationError, model_validator
 
 from evals import BENCH_VERSION
-from evals.config import ROOT
+from evals.defaults import ROOT
 from evals.errors import CalibrationError, RunError
 from evals.premise.schema import TimeStatus
 from evals.records import ReasoningMode, Record

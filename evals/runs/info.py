@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from evals.config import Limits
 from evals.policy import CoveragePolicy
 from evals.records import Record
-from evals.runs.bought import TokensBought
+from evals.runs.bought import CountsAre, TokensBought
 from evals.runs.gates import GateResult
 from evals.traces import ImportReport
 
@@ -56,13 +56,22 @@ class RunInfo(Record):
     """Items that the inputs hold."""
     selected: int
     """Items that this run was to judge, after ``-k``, ``-m`` and the like."""
-    calls_sent: int = Field(ge=0)
-    """Requests that this run itself sent to the service; 0 at the start."""
-    http_attempts: int = Field(ge=0)
-    """HTTP attempts that those took, retries included; 0 at the start."""
-    answers_bought: int = Field(ge=0)
+    counts_are: CountsAre
+    """Of the six fields below; unknown while it runs, and for ever where it was killed."""
+    calls_sent: int | None = Field(ge=0)
+    """Requests that this run itself sent to the service; one that was lost with its batch and had
+    to be bought again counts twice."""
+    calls_sent_again: int | None = Field(ge=0)
+    """How often it sent one of them again that had failed, or had come back from a batch without an
+    answer. In a batch run these and ``calls_sent`` together are what the service was sent."""
+    http_attempts: int | None = Field(ge=0)
+    """HTTP attempts that those took, retries included."""
+    answers_bought: int | None = Field(ge=0)
     """Live answers, usable or not, whether an item could use them or not."""
-    tokens_bought: TokensBought
+    calls_taken_up: int | None = Field(ge=0)
+    """Of these, the answers to calls that an earlier run had sent in batches: in its
+    ``calls_sent``, and in no other run's ``answers_bought``."""
+    tokens_bought: TokensBought | None
     """Of the answers that state them."""
     cost_usd: float | None
     """Of the answers bought, by the price table; None where it cannot be known, and why not is in
@@ -78,6 +87,15 @@ class RunInfo(Record):
     """As configured; here from the start, so that a killed run can be gated again."""
     gates: tuple[GateResult, ...]
     """What the expressions came to; empty at the start."""
+
+    @model_validator(mode="after")
+    def _counts_are_null_where_unknown(self) -> Self:
+        sent = (self.calls_sent, self.calls_sent_again, self.http_attempts)
+        bought = (self.answers_bought, self.calls_taken_up, self.tokens_bought)
+        for count in (*sent, *bought):
+            if (count is None) != (self.counts_are == "unknown"):
+                raise ValueError("counts are null exactly where counts_are is unknown")
+        return self
 
     @model_validator(mode="after")
     def _cost_is_known_or_says_why(self) -> Self:

@@ -1,33 +1,28 @@
 """Reading a run record back, strictly: what is not whole and consistent is an error."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evals.coverage.row import CoverageRow
 from evals.errors import RunError
 from evals.judging.case import Row
 from evals.premise.row import ConclusionRow
 from evals.records import Window, window_text_hash_of
 from evals.runs.info import ROWS_FILE, RUN_FILE, WINDOWS_FILE, RunInfo
-from evals.runs.sharing import SharedProvenance
+from evals.runs.stored import (
+    RESTORE,
+    ROW_SHAPES,
+    RowIndex,
+    StoredRows,
+    StoredWindows,
+    parsed,
+    rows_of,
+    unreadable,
+)
 from evals.runs.summary import RunSummary, summarize
-from evals.set_level.row import SetLevelRow
 from evals.untrusted import for_terminal
-
-RecordT = TypeVar("RecordT", bound=BaseModel)
-
-ROW_SHAPES: dict[str, type[Row]] = {
-    "premise": ConclusionRow,
-    "set_level": SetLevelRow,
-    "coverage": CoverageRow,
-}
-"""Instrument -> the shape of its rows: a new instrument is one entry more."""
-
-_RESTORE = "Restore the file, or judge the trace again: stored answers cost no call."
 
 
 @dataclass(frozen=True)
@@ -35,10 +30,10 @@ class LoadedRun:
     """A run as its folder tells it."""
 
     info: RunInfo
-    rows: tuple[Row, ...]
-    """Of every instrument, in the order in which they ended."""
-    windows: dict[str, Window]
-    """Window id -> window, of every row."""
+    rows: Sequence[Row]
+    """Of every instrument, in the order in which they ended; read as they are asked for."""
+    windows: Mapping[str, Window]
+    """Window id -> window, of every row; read as they are asked for."""
     summary: RunSummary
     """Made from ``rows`` just now."""
     cut_rows: int
@@ -46,9 +41,9 @@ class LoadedRun:
     Always 0 for a complete run."""
 
     @property
-    def conclusions(self) -> tuple[ConclusionRow, ...]:
+    def conclusions(self) -> Sequence[ConclusionRow]:
         """The rows of the premise judge."""
-        return tuple(row for row in self.rows if isinstance(row, ConclusionRow))
+        return rows_of(ConclusionRow, self.rows)
 
 
 class _Tag(BaseModel):
@@ -92,15 +87,15 @@ def _read_info(path: Path) -> RunInfo:
         raise RunError(
             str(path), str(error), "the record of a run", "Name a folder below reports/."
         ) from error
-    return _parse(content, RunInfo, str(path))
+    return parsed(content, RunInfo, str(path))
 
 
-def _read_windows(path: Path) -> dict[str, Window]:
-    windows: dict[str, Window] = {}
-    for where, line, whole in _lines(path):
-        if not whole and _is_cut(line):
+def _read_windows(path: Path) -> StoredWindows:
+    windows = StoredWindows(path)
+    for where, start, line in _lines(path):
+        if not line.endswith(b"\n") and _is_cut(line):
             continue  # a row comes after its window, so no row can need this one
-        window = _parse(line, Window, where)
+        window = parsed(line, Window, where)
         if window.window_id in windows:
             raise _inconsistent(where, f"window {window.window_id} again", "each window once")
         if window.window_text_hash != window_text_hash_of(window.messages):
@@ -109,36 +104,38 @@ def _read_windows(path: Path) -> dict[str, Window]:
                 f"messages that are not those of window {window.window_id}'s hash",
                 "the window as it was judged",
             )
-        windows[window.window_id] = window
+        windows.add(window, start)
     return windows
 
 
-def _read_rows(
-    path: Path, info: RunInfo, windows: dict[str, Window]
-) -> tuple[tuple[Row, ...], int]:
-    rows: dict[tuple[str, str], Row] = {}
-    shared = SharedProvenance()
+def _read_rows(path: Path, info: RunInfo, windows: StoredWindows) -> tuple[StoredRows[Row], int]:
+    index, seen = RowIndex(path), set[tuple[str, str]]()
     cut = 0
-    for where, line, whole in _lines(path):
-        if not whole and _is_cut(line):
+    for where, start, line in _lines(path):
+        if not line.endswith(b"\n") and _is_cut(line):
             cut += 1
             continue
-        row = shared.of(_parse(line, _shape_of(line, where), where))
+        shape = _shape_of(line, where)
+        row = parsed(line, shape, where)
         _check_fits(row, info, windows, where)
-        if (row.instrument, row.case_id) in rows:
+        if (row.instrument, row.case_id) in seen:
             raise _inconsistent(where, f"a second row of {row.case_id}", "one row an item of a run")
-        rows[row.instrument, row.case_id] = row
-    return tuple(rows.values()), cut
+        seen.add((row.instrument, row.case_id))
+        index.add(start, shape, row.provenance.window_id)
+    return index.rows, cut
 
 
-def _lines(path: Path) -> Iterator[tuple[str, bytes, bool]]:
+def _lines(path: Path) -> Iterator[tuple[str, int, bytes]]:
+    """Yield where each line is, for a reader, the byte that it starts at, and the line."""
     # Bytes, split at \n alone: U+2028 and the like stand unescaped inside JSON strings.
     try:
         with path.open("rb") as file:
+            start = 0
             for number, line in enumerate(file, 1):
-                yield f"{path}:{number}", line, line.endswith(b"\n")
+                yield f"{path}:{number}", start, line
+                start += len(line)
     except OSError as error:
-        raise RunError(str(path), str(error), "a file of the run record", _RESTORE) from error
+        raise unreadable(path, error) from error
 
 
 def _is_cut(line: bytes) -> bool:
@@ -151,7 +148,7 @@ def _is_cut(line: bytes) -> bool:
 
 
 def _shape_of(line: bytes, where: str) -> type[Row]:
-    instrument = _parse(line, _Tag, where).instrument
+    instrument = parsed(line, _Tag, where).instrument
     if instrument not in ROW_SHAPES:
         raise RunError(
             where,
@@ -162,15 +159,15 @@ def _shape_of(line: bytes, where: str) -> type[Row]:
     return ROW_SHAPES[instrument]
 
 
-def _check_fits(row: Row, info: RunInfo, windows: dict[str, Window], where: str) -> None:
+def _check_fits(row: Row, info: RunInfo, windows: StoredWindows, where: str) -> None:
     provenance = row.provenance
     if provenance.run_id != info.run_id:
         raise _inconsistent(
             where, f"a row of run {provenance.run_id}", f"rows of run {info.run_id}"
         )
-    window = windows.get(provenance.window_id)
-    if window is None or window.window_text_hash != provenance.window_text_hash:
-        found = "no such window" if window is None else "a window with another text"
+    text_hash = windows.text_hash(provenance.window_id)
+    if text_hash != provenance.window_text_hash:
+        found = "no such window" if text_hash is None else "a window with another text"
         raise _inconsistent(
             where,
             f"{found} as {provenance.window_id} in {WINDOWS_FILE}",
@@ -179,18 +176,4 @@ def _check_fits(row: Row, info: RunInfo, windows: dict[str, Window], where: str)
 
 
 def _inconsistent(where: str, found: str, wanted: str) -> RunError:
-    return RunError(where, for_terminal(found), for_terminal(wanted), _RESTORE)
-
-
-def _parse(content: bytes, shape: type[RecordT], where: str) -> RecordT:
-    try:
-        return shape.model_validate_json(content, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise RunError(
-            where,
-            for_terminal(f"{key}: {first['msg']}", 300),
-            f"a {shape.__name__.strip('_')} as this project writes it",
-            _RESTORE,
-        ) from error
+    return RunError(where, for_terminal(found), for_terminal(wanted), RESTORE)

@@ -17,6 +17,7 @@ from evals.policy import DEFAULT_POLICY, CoveragePolicy
 from evals.premise.metrics import PremiseSummary, premise_summary
 from evals.premise.row import ConclusionRow
 from evals.records import Record
+from evals.runs.stored import rows_of
 from evals.set_level.metrics import SetLevelSummary, set_level_summary
 from evals.set_level.row import SetLevelRow
 
@@ -53,11 +54,6 @@ class RunSummary(Record):
     """Quality x coverage (3.6); None where it holds no row of the one or of the other."""
 
 
-def rows_of(shape: type[RowT], rows: Sequence[Row]) -> list[RowT]:
-    """Return the rows of one shape, in their order."""
-    return [row for row in rows if isinstance(row, shape)]
-
-
 def _over(shape: type[RowT], summary_of: Callable[[Sequence[RowT]], Record]) -> Part:
     """Return the summary of the rows of one shape; None where a run has none of them."""
 
@@ -92,7 +88,7 @@ def summarize(rows: Sequence[Row], policy: CoveragePolicy = DEFAULT_POLICY) -> R
     """Return every metric over ``rows``; their order does not matter.
 
     Args:
-        rows: of any instruments.
+        rows: of any instruments; gone through once an instrument, and once more for the composite.
         policy: weights and thresholds of the coverage bench, from the run record.
     """
     return RunSummary.model_validate({name: part(rows, policy) for name, part in SUMMARIES.items()})

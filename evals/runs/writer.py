@@ -12,6 +12,7 @@ from evals.files import OWNER_ONLY, make_private, write_whole
 from evals.judging.case import Row
 from evals.records import Record, Window
 from evals.runs.info import ROWS_FILE, RUN_FILE, SUMMARY_FILE, WINDOWS_FILE, RunInfo
+from evals.runs.stored import ROW_SHAPES, RowIndex, StoredRows, StoredWindows
 from evals.runs.summary import RunSummary
 
 _DIR_MODE = 0o700
@@ -31,7 +32,8 @@ class RunWriter:
         """
         self.run_dir = run_dir
         self._lock = threading.Lock()
-        self._window_ids: set[str] = set()
+        self._index = RowIndex(run_dir / ROWS_FILE)
+        self._stored = StoredWindows(run_dir / WINDOWS_FILE)
         with _writing(run_dir):
             make_private(run_dir)
             run_dir.chmod(_DIR_MODE)
@@ -57,25 +59,41 @@ class RunWriter:
             RunError: the file cannot be written.
         """
         with self._lock:
-            if window.window_id not in self._window_ids:
-                self._window_ids.add(window.window_id)
-                _append(self._windows, window.model_dump_json(), self.run_dir / WINDOWS_FILE)
+            if window.window_id not in self._stored:
+                start = _append(self._windows, window.model_dump_json(), self._stored.path)
+                self._stored.add(window, start)
 
-    def add_row(self, row: Row) -> None:
+    def add_row(self, row: Row) -> int:
         """Append a row; see ``add_row_json``."""
-        self.add_row_json(row.model_dump_json())
+        return self.add_row_json(row.model_dump_json(), row.instrument, row.provenance.window_id)
 
-    def add_row_json(self, row_json: str) -> None:
+    def add_row_json(self, row_json: str, instrument: str, window_id: str) -> int:
         """Append a row and hand it to the operating system, so that a kill cannot lose it.
 
         Args:
             row_json: what ``model_dump_json`` gives: one line.
+            instrument: the row's.
+            window_id: the window that it is about.
+
+        Returns:
+            Its place among ``rows``.
 
         Raises:
             RunError: the file cannot be written.
         """
         with self._lock:
-            _append(self._rows, row_json, self.run_dir / ROWS_FILE)
+            start = _append(self._rows, row_json, self._index.path)
+            return self._index.add(start, ROW_SHAPES[instrument], window_id)
+
+    @property
+    def rows(self) -> StoredRows[Row]:
+        """What has been added so far, to be read back."""
+        return self._index.rows
+
+    @property
+    def windows(self) -> StoredWindows:
+        """The windows that have been added so far, to be read back."""
+        return self._stored
 
     def finish(self, info: RunInfo, summary: RunSummary) -> None:
         """Write ``summary.json``, then ``run.json`` again, and close.
@@ -133,10 +151,13 @@ def write_pieces(path: Path, pieces: Iterable[str], mode: int = OWNER_ONLY) -> N
         write_whole(path, pieces, mode)
 
 
-def _append(file: IO[bytes], line: str, path: Path) -> None:
+def _append(file: IO[bytes], line: str, path: Path) -> int:
+    """Write a line, and return the byte that it starts at."""
     with _writing(path):
+        start = file.tell()  # what a full disk held back counts: it will come first
         file.write(line.encode() + b"\n")
         file.flush()
+    return start
 
 
 def _open_new(path: Path) -> IO[bytes]:

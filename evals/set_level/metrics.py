@@ -1,10 +1,10 @@
 """The metrics of the set-level bench (2.2): pure functions of its rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-from evals.judging.tokens import TokenTotals, token_totals
-from evals.metrics import Histogram, Mean, Rate, histogram_of, mean_of, rate_of
+from evals.judging.tokens import TokenFold, TokenTotals
+from evals.metrics import Histogram, HistogramFold, Mean, Rate, RateFold, Tally
 from evals.records import Record
 from evals.set_level.groups import merged
 from evals.set_level.row import SetLevelRow
@@ -44,32 +44,40 @@ class SetLevelSummary(Record):
     tokens: TokenTotals
 
 
-def set_level_summary(rows: Sequence[SetLevelRow]) -> SetLevelSummary:
-    """Return every metric of the set-level bench; the order of the rows does not matter."""
-    judged = [row for row in rows if row.issues is not None]
-    return SetLevelSummary(
-        batches=len(rows),
-        conclusions=sum(len(row.conclusion_ids) for row in rows),
-        redundancy_rate=rate_of(
-            drop for row in rows for drop in _drops(row, row.redundancy_groups)
-        ),
-        string_redundancy_rate=rate_of(
-            drop for row in rows for drop in _drops(row, row.string_repeats)
-        ),
-        redundancy_groups_by_size=histogram_of(_sizes(row.redundancy_groups) for row in rows),
-        contradictions_per_window=mean_of(row.contradictions for row in rows),
-        issues_by_severity=histogram_of(
-            None if row.issues is None else [issue.severity for issue in row.issues] for row in rows
-        ),
-        string_repeat_pairs=sum(len(_pairs(row.string_repeats)) for row in judged),
-        string_repeats_missed_by_judge=sum(
-            len(_pairs(row.string_repeats) - _pairs(_connected(row))) for row in judged
-        ),
-        set_level_unjudged_share=rate_of(row.unjudged is not None for row in rows),
-        unjudged_by_reason=histogram_of(
-            [] if row.unjudged is None else [row.unjudged.reason] for row in rows
-        ).counts,
-        tokens=token_totals(rows),
+def set_level_summary(rows: Iterable[SetLevelRow]) -> SetLevelSummary:
+    """Return every metric of the set-level bench; the order of the rows does not matter.
+
+    Args:
+        rows: each is looked at once, and not kept.
+    """
+    batches = conclusions = pairs = missed = 0
+    of_batches = Tally(rates=_RATES, means=_MEANS, histograms=_HISTOGRAMS)
+    judge, strings, reasons, tokens = RateFold(), RateFold(), HistogramFold(), TokenFold()
+    for row in rows:
+        batches += 1
+        conclusions += len(row.conclusion_ids)
+        of_batches.add(row)
+        tokens.add(row)
+        reasons.add([] if row.unjudged is None else [row.unjudged.reason])
+        for fold, groups in ((judge, row.redundancy_groups), (strings, row.string_repeats)):
+            for drop in _drops(row, groups):
+                fold.add(drop)
+        if row.issues is not None:
+            repeats = _pairs(row.string_repeats)
+            pairs += len(repeats)
+            missed += len(repeats - _pairs(_connected(row)))
+    return SetLevelSummary.model_validate(
+        {
+            "batches": batches,
+            "conclusions": conclusions,
+            "redundancy_rate": judge.result(),
+            "string_redundancy_rate": strings.result(),
+            **of_batches.figures(),
+            "string_repeat_pairs": pairs,
+            "string_repeats_missed_by_judge": missed,
+            "unjudged_by_reason": reasons.result().counts,
+            "tokens": tokens.result(),
+        }
     )
 
 
@@ -94,3 +102,20 @@ def _sizes(groups: tuple[tuple[str, ...], ...] | None) -> list[str] | None:
 
 def _pairs(groups: Sequence[Sequence[str]]) -> set[frozenset[str]]:
     return {frozenset(pair) for group in groups for pair in combinations(group, 2)}
+
+
+def _severities(row: SetLevelRow) -> list[str] | None:
+    return None if row.issues is None else [issue.severity for issue in row.issues]
+
+
+# What each metric takes of a batch; None: it is unjudged there.
+_RATES: dict[str, Callable[[SetLevelRow], bool | None]] = {
+    "set_level_unjudged_share": lambda row: row.unjudged is not None,
+}
+_MEANS: dict[str, Callable[[SetLevelRow], float | None]] = {
+    "contradictions_per_window": lambda row: row.contradictions,
+}
+_HISTOGRAMS: dict[str, Callable[[SetLevelRow], Sequence[str] | None]] = {
+    "redundancy_groups_by_size": lambda row: _sizes(row.redundancy_groups),
+    "issues_by_severity": _severities,
+}

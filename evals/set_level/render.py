@@ -6,9 +6,9 @@ that no text can close its tag or pose as another conclusion or message.
 
 from dataclasses import dataclass
 
-from evals.errors import TooLargeError
 from evals.judging.prompts import PROMPTS_DIR, Prompt, load_prompt
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import user_text
 from evals.judging.response import schema_of
 from evals.judging.window_text import json_lines, message_lines
 from evals.records import Conclusion, Window
@@ -16,10 +16,6 @@ from evals.set_level.schema import SetIssuesAnswer
 
 SET_LEVEL_PURPOSE = "set_level.judge"
 
-REQUEST_LIMIT_CHARS = 150_000
-"""Instructions, conclusions and window together. Chinese and Japanese come to about one token a
-character, so that this fits a context of 200,000 tokens with the answer in any language; English
-comes to about 40,000 tokens, some 1,500 chat messages."""
 ANSWER_FRAME_TOKENS = 500
 """What surrounds the issues in an answer."""
 ANSWER_TOKENS_PER_CONCLUSION = 120
@@ -65,30 +61,20 @@ def set_issues_request(
         prompts: the run's.
 
     Raises:
-        TooLargeError: it is longer than ``REQUEST_LIMIT_CHARS``. It is refused whole: what was cut
-            off could not be compared, and the rate would be wrong without a word.
+        TooLargeError: it is too long: see ``user_text``.
     """
     values = {
         "conclusions": json_lines(_described(item) for item in window.conclusions),
         "window": message_lines(window.messages),
     }
-    user = prompts.judge.render(values)
-    size = len(prompts.judge.system) + len(user)
-    if size > REQUEST_LIMIT_CHARS:
-        raise TooLargeError(
-            where,
-            f"a request of {size:,} characters ({len(window.conclusions):,} conclusions, "
-            f"{len(window.messages):,} messages)",
-            f"at most {REQUEST_LIMIT_CHARS:,} characters",
-            "Nothing was sent and nothing cut. Run the deriver over smaller windows.",
-        )
+    holds = f"{len(window.conclusions):,} conclusions, {len(window.messages):,} messages"
     wanted = ANSWER_FRAME_TOKENS + ANSWER_TOKENS_PER_CONCLUSION * len(window.conclusions)
     thinking = THINKING_TOKENS if settings.reasoning == "adaptive" else 0
     return JudgeRequest(
         purpose=SET_LEVEL_PURPOSE,
         settings=settings,
         prompt=prompts.judge,
-        user=user,
+        user=user_text(where, prompts.judge, values, holds),
         answer_schema=_SCHEMA,
         max_tokens=min(wanted, MAX_ANSWER_TOKENS) + thinking,
     )

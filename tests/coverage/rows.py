@@ -5,31 +5,21 @@ from typing import Any
 
 from evals.coverage.row import CoverageRow, GoldFact, Question
 from evals.records import Provenance, Unjudged, Window
+from tests.scripted import provenance_of
 
 REFUSED = Unjudged(reason="refused", detail="why")
 
 
 def provenance_for(window: Window) -> Provenance:
-    return Provenance(
-        run_id="run-1",
-        bench_version="0",
-        judge_model_id="judge-1",
-        judge_prompt_hashes={},
-        reasoning_enabled=False,
-        judge_repeat=0,
-        dataset_shape=window.dataset_shape,
-        git_commit=None,
-        git_dirty=None,
-        window_id=window.window_id,
-        window_text_hash=window.window_text_hash,
-        window_message_ids=tuple(item.message_id for item in window.messages),
-        message_timestamps=tuple(item.sent_at for item in window.messages),
-        window_reconstructed=window.window_reconstructed,
-        peer_id=window.peer_id,
-        deriver_prompt_hash=None,
-        deriver_model_id=None,
-        derived_at=None,
-    )
+    own = {
+        "dataset_shape": window.dataset_shape,
+        "window_text_hash": window.window_text_hash,
+        "window_message_ids": tuple(item.message_id for item in window.messages),
+        "message_timestamps": tuple(item.sent_at for item in window.messages),
+        "window_reconstructed": window.window_reconstructed,
+        "peer_id": window.peer_id,
+    }
+    return provenance_of(window.window_id).model_copy(update=own)
 
 
 def gold_fact(gold_id: str = "g1", **changed: Any) -> GoldFact:

@@ -19,9 +19,10 @@ from evals.coverage.qa_render import (
     question_generation_request,
     source_lines,
 )
-from evals.coverage.render import REQUEST_LIMIT_CHARS, THINKING_TOKENS
+from evals.coverage.render import THINKING_TOKENS
 from evals.errors import IsolationError, TooLargeError
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import REQUEST_LIMIT_CHARS
 from evals.records import Window
 from tests.coverage.helpers import inside
 

@@ -12,7 +12,6 @@ from evals.coverage.prompts import CoveragePrompts
 from evals.coverage.render import (
     MOST_ANSWER_TOKENS,
     MOST_FACTS,
-    REQUEST_LIMIT_CHARS,
     THINKING_TOKENS,
     gold_request,
     matching_request,
@@ -21,6 +20,7 @@ from evals.coverage.render import (
 from evals.coverage.row import GoldFact
 from evals.errors import TooLargeError
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import REQUEST_LIMIT_CHARS
 from evals.records import Window
 from tests.coverage.helpers import inside
 

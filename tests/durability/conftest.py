@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,11 @@ def undisturbed(
     run = resume(evaluations, trace, messages_api_process)
     assert len(messages_api_process.counts()["answered"]) == CALLS
     return run
+
+
+@pytest.fixture
+def paid(evaluations: Evaluations, undisturbed: Finished) -> Path:
+    """A store with every answer that a run of ``trace`` needs."""
+    of_undisturbed = undisturbed.run_dir.parents[1] / evaluations.store.name
+    shutil.copyfile(of_undisturbed, evaluations.store)
+    return evaluations.store

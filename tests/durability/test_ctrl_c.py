@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
@@ -34,6 +35,13 @@ def to_all(process: Popen[str], number: int) -> None:
     os.killpg(process.pid, number)
 
 
+def to_all_again_and_again(process: Popen[str], number: int) -> None:
+    """As somebody does it who cannot wait: some of these come while the record is written."""
+    for _ in range(5):
+        to_all(process, number)
+        time.sleep(0.1)
+
+
 def to_the_controller(process: Popen[str], number: int) -> None:
     """As ``kill`` does it, or a supervisor."""
     os.kill(process.pid, number)
@@ -42,7 +50,7 @@ def to_the_controller(process: Popen[str], number: int) -> None:
 @pytest.mark.parametrize(
     ("send", "number", "workers"),
     [
-        (to_all, signal.SIGINT, ()),
+        (to_all_again_and_again, signal.SIGINT, ()),
         (to_the_controller, signal.SIGTERM, ()),
         (to_the_controller, signal.SIGINT, ("-n", "2")),
         (to_all, signal.SIGTERM, ("-n", "2")),
@@ -90,3 +98,22 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     before = {row.case_id: row.model_dump(mode="json")["verdict"] for row in ended.conclusions}
     assert verdicts(run) | before == verdicts(run)
     assert figures(run) == figures(undisturbed)
+
+
+@pytest.mark.parametrize("hook", ["pytest_configure", "pytest_collection_finish"])
+def test_a_run_that_is_told_to_end_before_its_first_test_leaves_nothing(
+    hook: str, evaluations: Evaluations, trace: Path, messages_api: MessagesApi
+) -> None:
+    (evaluations.folder / "told_early.py").write_text(
+        f"import os, signal\ndef {hook}(): os.kill(os.getpid(), signal.SIGTERM)\n",
+        encoding="utf-8",
+    )
+    process, run_dir = evaluations.start(
+        PREMISE, "--traces", str(trace), "-p", "told_early", api=messages_api
+    )
+    run = evaluations.end(process, run_dir, ENDED_WITHIN_S)
+    assert_nothing_left(process)
+    assert run.code == 2, run.output
+    assert "Traceback" not in run.output
+    assert not run_dir.exists()
+    assert messages_api.counts()["posts"] == 0

@@ -1,9 +1,10 @@
-"""SIGKILL at any point, then a resume: the totals of an undisturbed run, no answer paid twice but
-those that were on their way."""
+"""SIGKILL at any point, and again in the run that goes on from there: the totals of an undisturbed
+run, no answer paid twice but those that were on their way."""
 
 import os
 import random
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,59 +27,73 @@ from tests.plugin.runs import Evaluations, Finished
 
 IN_FLIGHT = 8
 LATENCY_S = 0.05
-POINTS = sorted(random.Random(20260604).sample(range(1, CALLS + 1), 20))
+POINTS = random.Random(20260604).sample(range(1, CALLS + 1), 20)
 """A point: the server has seen so many calls begin."""
+CHAINS = [sorted(POINTS[number::4]) for number in range(4)]
+"""Runs on one store, each killed at its point and taken up by the next."""
 
 
-def kill_and_resume(
-    evaluations: Evaluations, trace: Path, api: MessagesApi, point: int, *workers: str
+def have_begun(api: MessagesApi, calls: int) -> bool:
+    return bool(api.counts()["posts"] >= calls)
+
+
+def kill_at_each(
+    points: list[int],
+    evaluations: Evaluations,
+    trace: Path,
+    api: MessagesApi,
+    undisturbed: Finished,
+    *workers: str,
 ) -> Finished:
-    """Kill a run, check what it left, and run again."""
+    """Kill a run at each point, check what it left, run again; return the run that ends."""
     api.reset(latency_s=LATENCY_S)
-    limit = ("--max-in-flight", str(IN_FLIGHT))
-    process, run_dir = evaluations.start(PREMISE, "--traces", str(trace), *limit, *workers, api=api)
-    wait_until(process, lambda: bool(api.counts()["posts"] >= point))
-    os.kill(process.pid, signal.SIGKILL)
-    assert evaluations.end(process, run_dir).code == -signal.SIGKILL
-    assert_nothing_left(process)
+    arguments = (PREMISE, "--traces", str(trace), "--max-in-flight", str(IN_FLIGHT), *workers)
+    sent, kept = 0, set[str]()
+    for kills, point in enumerate(points, start=1):
+        process, run_dir = evaluations.start(*arguments, api=api)
+        wait_until(process, partial(have_begun, api, max(point, sent + 1)))
+        os.kill(process.pid, signal.SIGKILL)
+        assert evaluations.end(process, run_dir).code == -signal.SIGKILL
+        assert_nothing_left(process)
+        wait_until_idle(api)
 
-    killed = load_run(run_dir)
-    assert killed.info.complete is False
-    assert len(killed.rows) + killed.cut_rows < killed.info.selected == 60
-    kept = stored(evaluations.store)
-    assert len(kept) >= point - IN_FLIGHT
+        killed = load_run(run_dir)
+        assert killed.info.complete is False
+        assert killed.info.calls_sent is None
+        assert len(killed.rows) + killed.cut_rows < killed.info.selected == 60
+        found = {row.case_id: row.model_dump(mode="json")["verdict"] for row in killed.conclusions}
+        assert found.items() <= verdicts(undisturbed).items()
+        before, kept = kept, stored(evaluations.store)
+        assert before <= kept
+        sent_before, sent = sent, api.counts()["posts"]
+        # Nothing that was kept is asked again, and only what was in flight is lost.
+        assert 0 < sent - sent_before <= len(kept - before) + IN_FLIGHT
+        assert repeated(api) <= IN_FLIGHT * kills
 
-    wait_until_idle(api)
-    sent = api.counts()["posts"]
-    assert sent - len(kept) <= IN_FLIGHT
-    run = resume(evaluations, trace, api, *limit, *workers)
+    run = resume(evaluations, trace, api, *arguments[3:])
     assert api.counts()["posts"] - sent == CALLS - len(kept)
-    assert repeated(api) <= IN_FLIGHT
+    assert repeated(api) <= IN_FLIGHT * len(points)
     assert len(stored(evaluations.store) | kept) == CALLS
     return run
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_killed_run_goes_on_where_it_was(
-    point: int,
+@pytest.mark.parametrize("points", CHAINS, ids=str)
+def test_a_run_that_is_killed_again_and_again_goes_on_where_it_was(
+    points: list[int],
     evaluations: Evaluations,
     trace: Path,
     messages_api: MessagesApi,
     undisturbed: Finished,
 ) -> None:
-    run = kill_and_resume(evaluations, trace, messages_api, point)
+    run = kill_at_each(points, evaluations, trace, messages_api, undisturbed)
     assert figures(run) == figures(undisturbed)
     assert verdicts(run) == verdicts(undisturbed)
 
 
-@pytest.mark.parametrize("point", random.Random(2).sample(range(1, CALLS + 1), 2))
 def test_a_killed_run_over_two_processes_goes_on_where_it_was_and_leaves_no_worker_behind(
-    point: int,
-    evaluations: Evaluations,
-    trace: Path,
-    messages_api: MessagesApi,
-    undisturbed: Finished,
+    evaluations: Evaluations, trace: Path, messages_api: MessagesApi, undisturbed: Finished
 ) -> None:
-    run = kill_and_resume(evaluations, trace, messages_api, point, "-n", "2")
+    points = sorted(random.Random(2).sample(range(1, CALLS + 1), 2))
+    run = kill_at_each(points, evaluations, trace, messages_api, undisturbed, "-n", "2")
     assert figures(run) == figures(undisturbed)
     assert verdicts(run) == verdicts(undisturbed)

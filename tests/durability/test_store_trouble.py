@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evals.errors import StoreError
 from evals.judging.store import SCHEMA_VERSION, AnswerStore
 from evals.runs.load import load_run
 from tests.durability.endings import CALLS, PREMISE, resume, stored, wait_until
@@ -55,14 +56,14 @@ def make_stump(store: Path) -> None:
     store.write_bytes(store.read_bytes()[:5000])
 
 
-@WORKERS
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "words", "workers"),
     [
-        (make_folder, "found a folder; wanted a file"),
-        (make_garbage, "found file is not a database"),
-        (make_newer, f"found schema version {SCHEMA_VERSION + 1}"),
-        (make_stump, "wanted a whole answer store"),
+        (make_folder, "found a folder; wanted a file", ()),
+        (make_garbage, "found file is not a database", ()),
+        (make_garbage, "found file is not a database", ("-n", "2")),
+        (make_newer, f"found schema version {SCHEMA_VERSION + 1}", ()),
+        (make_stump, "wanted a whole answer store", ()),
     ],
 )
 def test_a_store_that_cannot_be_opened_is_one_usage_error_before_any_call(
@@ -93,44 +94,35 @@ def bound_by_modes(evaluations: Evaluations) -> Evaluations:
     return evaluations
 
 
-@WORKERS
 def test_a_read_only_store_costs_no_call_and_still_replays(
-    workers: tuple[str, ...],
-    bound_by_modes: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
+    bound_by_modes: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
     evaluations = bound_by_modes
-    paid = make_trace(1, 2)
-    resume(evaluations, paid, messages_api)
+    judged = make_trace(1, 2)
+    resume(evaluations, judged, messages_api)
     evaluations.store.chmod(0o400)
     messages_api.reset()
 
     new = str(make_trace(6, 10))
-    run = evaluations.run(PREMISE, "--traces", new, *workers, api=messages_api)
-    assert run.code == 4, run.output
-    assert_told(run, "found attempt to write a readonly database")
-    assert messages_api.counts()["posts"] == 0
+    for workers in ((), ("-n", "2")):
+        run = evaluations.run(PREMISE, "--traces", new, *workers, api=messages_api)
+        assert run.code == 4, run.output
+        assert_told(run, "found attempt to write a readonly database")
+        assert messages_api.counts()["posts"] == 0
 
     recorded = ("--judge", "recorded", "--judge-model", "claude-sonnet-5-5")
-    replay = evaluations.run(PREMISE, "--traces", str(paid), *recorded, api=messages_api)
+    replay = evaluations.run(PREMISE, "--traces", str(judged), *recorded, api=messages_api)
     assert replay.code == 0, replay.output
     assert len(replay.rows) == 2
 
 
-@WORKERS
 def test_a_store_of_an_older_version_goes_on_being_used(
-    workers: tuple[str, ...],
-    evaluations: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
+    paid: Path, evaluations: Evaluations, trace: Path, messages_api: MessagesApi
 ) -> None:
-    trace = make_trace(6, 10)
-    resume(evaluations, trace, messages_api)
-    with closing(AnswerStore(evaluations.store)) as new:
-        answers = [new.get(each) for each in stored(evaluations.store)]
-    evaluations.store.unlink()
-    with closing(sqlite3.connect(evaluations.store)) as old:
+    with closing(AnswerStore(paid)) as new:
+        answers = [new.get(each) for each in stored(paid)]
+    paid.unlink()
+    with closing(sqlite3.connect(paid)) as old:
         old.executescript(KEPT.read_text(encoding="utf-8"))
         old.executemany(
             "INSERT INTO answers VALUES (?, ?, ?, ?, ?)",
@@ -141,10 +133,9 @@ def test_a_store_of_an_older_version_goes_on_being_used(
             ],
         )
         old.commit()
-    messages_api.reset()
-    resume(evaluations, trace, messages_api, *workers)
+    resume(evaluations, trace, messages_api)
     assert messages_api.counts()["posts"] == CALLS - 100
-    assert {"1" * 64, "2" * 64} < stored(evaluations.store)
+    assert {"1" * 64, "2" * 64} < stored(paid)
 
 
 # -- half-way --------------------------------------------------------------------------------
@@ -152,54 +143,74 @@ def test_a_store_of_an_older_version_goes_on_being_used(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 600 kB; skips where none can be made."""
+    """A disk of 300 kB; skips where none can be made."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = shutil.which("mount")
-    command = [str(mount), "-t", "tmpfs", "-o", "size=600k,mode=700", "none", str(disk)]
+    command = [str(mount), "-t", "tmpfs", "-o", "size=300k,mode=700", "none", str(disk)]
     if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("a file system of a few kilobytes cannot be mounted here")
     yield disk
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-@WORKERS
-@pytest.mark.parametrize("full", ["store", "reports", "both"])
+FULL_SAYS = {"store": "database or disk is full", "reports": "No space left on device"}
+CALLS_ON_DISK = 12 * (2 * 10 + 1)
+FULL = pytest.mark.parametrize("full", [("store",), ("reports",), ("store", "reports")])
+
+
+@pytest.fixture
+def run_on_full_disk(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi, small_disk: Path
+) -> Callable[..., Path]:
+    """Run with ``full`` on the small disk; check what is said and kept, return the trace."""
+
+    def run_it(full: tuple[str, ...], *workers: str) -> Path:
+        trace = make_trace(12, 10)
+        if "store" in full:
+            evaluations.store = small_disk / "answers.sqlite"
+        if "reports" in full:
+            evaluations.reports = small_disk / "reports"
+        messages_api.reset(latency_s=0.02)
+        run = evaluations.run(PREMISE, "--traces", str(trace), *LIMIT, *workers, api=messages_api)
+        assert run.code == 1, run.output
+        told = {what for what, said in FULL_SAYS.items() if said in " ".join(run.output.split())}
+        assert told
+        assert told == set(full) or len(full) > 1, run.output
+        for what in told:
+            assert_told(run, FULL_SAYS[what])
+        kept = stored(evaluations.store)
+        assert 0 < len(kept) < CALLS_ON_DISK
+        assert messages_api.counts()["posts"] - len(kept) <= 8
+        assert run.info["complete"] is False
+        assert load_run(run.run_dir).cut_rows <= 1
+        return trace
+
+    return run_it
+
+
+@FULL
 def test_a_disk_that_fills_up_stops_the_calls_and_keeps_what_was_answered(
-    full: str,
-    workers: tuple[str, ...],
+    full: tuple[str, ...],
+    run_on_full_disk: Callable[..., Path],
     evaluations: Evaluations,
-    make_trace: MakeTrace,
     messages_api: MessagesApi,
     small_disk: Path,
 ) -> None:
-    trace = make_trace(30, 10)
-    if full != "reports":
-        evaluations.store = small_disk / "answers.sqlite"
-    if full != "store":
-        evaluations.reports = small_disk / "reports"
-    messages_api.reset(latency_s=0.02)
-    run = evaluations.run(PREMISE, "--traces", str(trace), *LIMIT, *workers, api=messages_api)
-    assert run.code == 1, run.output
-    words = {"store": "database or disk is full", "reports": "No space left on device"}
-    told = [each for each in words.values() if each in " ".join(run.output.split())]
-    assert full == "both" or told == [words[full]], run.output
-    for each in told:
-        assert_told(run, each)
-    assert told
-
-    kept = stored(evaluations.store)
-    posts = messages_api.counts()["posts"]
-    assert 0 < len(kept) < 630
-    assert posts - len(kept) <= 8
-    assert run.info["complete"] is False
-    assert load_run(run.run_dir).cut_rows <= 1
-
+    trace = run_on_full_disk(full)
+    kept = len(stored(evaluations.store))
     # Space is freed.
     subprocess.run(["mount", "-o", "remount,size=50m", str(small_disk)], check=True)
     messages_api.reset()
     resume(evaluations, trace, messages_api)
-    assert messages_api.counts()["posts"] == 630 - len(kept)
+    assert messages_api.counts()["posts"] == CALLS_ON_DISK - kept
+
+
+@FULL
+def test_a_disk_that_fills_up_stops_the_calls_under_xdist_too(
+    full: tuple[str, ...], run_on_full_disk: Callable[..., Path]
+) -> None:
+    run_on_full_disk(full, "-n", "2")
 
 
 SHORT_PATIENCE = """
@@ -240,19 +251,65 @@ def test_a_store_that_is_locked_half_way_stops_the_calls_and_is_good_afterwards(
 
 
 @WORKERS
-def test_a_store_that_is_damaged_inside_is_one_message_and_not_one_an_item(
+def test_a_store_that_is_cut_off_half_way_stops_the_calls_and_is_no_store_afterwards(
     workers: tuple[str, ...],
     evaluations: Evaluations,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
 ) -> None:
-    trace = make_trace(6, 10)
-    resume(evaluations, trace, messages_api)
-    content = bytearray(evaluations.store.read_bytes())
+    trace = str(make_trace(6, 10))
+    messages_api.reset(latency_s=0.05)
+    process, run_dir = evaluations.start(
+        PREMISE, "--traces", trace, *LIMIT, *workers, api=messages_api
+    )
+    wait_until(process, lambda: len(messages_api.counts()["answered"]) >= 40)
+    os.truncate(evaluations.store, 0)
+    run = evaluations.end(process, run_dir)
+    assert run.code == 1, run.output
+    assert_told(run, "it was cut off")
+    assert messages_api.counts()["posts"] < CALLS
+    assert run.info["complete"] is False
+    with pytest.raises(StoreError, match="cut off"):
+        AnswerStore(evaluations.store)
+
+
+CUTS_AT_THE_END = """
+import os
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session):
+    result = yield
+    os.truncate(session.config.getoption("eval_store"), 8192)
+    return result
+"""
+
+
+def test_a_store_that_is_cut_off_when_all_is_answered_is_told_once_and_no_success(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    (evaluations.folder / "cuts.py").write_text(CUTS_AT_THE_END, encoding="utf-8")
+    trace = str(make_trace(2, 3))
+    run = evaluations.run(PREMISE, "-p", "cuts", "--traces", trace, api=messages_api)
+    assert run.code == 1, run.output
+    assert_told(run, "cut off")
+    assert len(run.rows) == 6
+    with pytest.raises(StoreError, match="cut off"):
+        AnswerStore(evaluations.store)
+
+
+@WORKERS
+def test_a_store_that_is_damaged_inside_is_one_message_and_not_one_an_item(
+    workers: tuple[str, ...],
+    paid: Path,
+    evaluations: Evaluations,
+    trace: Path,
+    messages_api: MessagesApi,
+) -> None:
+    content = bytearray(paid.read_bytes())
     for page in range(8192, len(content), 4096):  # the first two: header, first table
         content[page : page + 64] = b"\xa5" * 64
-    evaluations.store.write_bytes(bytes(content))
-    messages_api.reset()
+    paid.write_bytes(bytes(content))
     run = evaluations.run(PREMISE, "--traces", str(trace), *workers, api=messages_api)
     assert run.code in {1, 4}, run.output
     assert_told(run, "wanted a whole answer store")

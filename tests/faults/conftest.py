@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.in_process import judge_trace
 from tests.messages_api.fixtures import MessagesApi, messages_api, messages_api_process
-from tests.plugin.runs import Evaluations, evaluations, write_trace
+from tests.plugin.runs import evaluations, write_trace
 
 __all__ = ["evaluations", "messages_api", "messages_api_process"]
 
@@ -30,11 +31,11 @@ def undisturbed(
 ) -> dict[str, dict[str, Any]]:
     """Return what is judged of every conclusion, by its case id."""
     messages_api_process.reset()
-    runs = Evaluations(tmp_path_factory.mktemp("undisturbed"))
-    run = runs.run("evals/premise", "--traces", str(trace), api=messages_api_process)
-    assert run.code == 0, run.output
+    store = tmp_path_factory.mktemp("undisturbed") / "answers.sqlite"
+    found = judge_trace(store, trace, messages_api_process)
+    assert not found.lacks_answers
     assert messages_api_process.counts()["posts"] == CALLS
-    return judged(run.rows)
+    return judged(found.rows)
 
 
 def judged(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

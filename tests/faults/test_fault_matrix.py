@@ -1,10 +1,12 @@
-"""Every way in which calls go wrong, in a whole run against a real server: one row each.
+"""Every way in which calls go wrong, against a real server: one row each.
 
-Either nothing is lost, and the run says of every conclusion what it says undisturbed; or each
-conclusion that lacks an answer is unjudged with its reason, and the run exits 1. A longer outage,
-measured by hand, differs from the short one here in its length alone.
+Either nothing is lost, and of every conclusion is said what is said undisturbed; or each conclusion
+that lacks an answer is unjudged with its reason. What a run under pytest makes of both is shown
+once each, at the end. A longer outage, measured by hand, differs from the short one here in its
+length alone.
 """
 
+import json
 import socket
 import sqlite3
 from collections import Counter
@@ -16,9 +18,11 @@ from typing import Any
 
 import pytest
 
+from evals.errors import WrongModelError
 from tests.faults.conftest import CALLS, CONCLUSIONS, FIRST_CALLS, judged
+from tests.in_process import KEY, JudgedTrace, judge_trace
 from tests.messages_api.fixtures import MessagesApi
-from tests.plugin.runs import KEY, Evaluations, Finished
+from tests.plugin.runs import Evaluations
 
 Rows = Mapping[str, Mapping[str, Any]]
 
@@ -31,20 +35,25 @@ class Fault:
     faults: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     quota: Mapping[str, float] | None = None
-    options: tuple[str, ...] = ()
-    """Of the run."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the run's configuration."""
     is_mild: bool = False
     """Whether every POST is answered all the same."""
 
     def begin(self, api: MessagesApi) -> None:
         api.reset(*self.faults, headers=self.headers, quota=self.quota, latency_s=0.02)
 
-    def run(self, evaluations: Evaluations, trace: Path, api: MessagesApi) -> Finished:
+    def judge(self, store: Path, trace: Path, api: MessagesApi) -> JudgedTrace:
         self.begin(api)
-        return evaluations.run("evals/premise", "--traces", str(trace), *self.options, api=api)
+        return judge_trace(store, trace, api, **self.options)
 
 
-SOON = ("--call-timeout-s", "1")
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "answers.sqlite"
+
+
+SOON = {"call_timeout_s": 1.0}
 """For attempts that would take for ever; a good one that takes longer is made again."""
 
 LOSSLESS = [
@@ -77,20 +86,16 @@ def named(fault: Fault) -> str:
 
 @pytest.mark.parametrize("fault", LOSSLESS, ids=named)
 def test_nothing_is_lost(
-    fault: Fault,
-    evaluations: Evaluations,
-    trace: Path,
-    messages_api: MessagesApi,
-    undisturbed: Rows,
+    fault: Fault, store: Path, trace: Path, messages_api: MessagesApi, undisturbed: Rows
 ) -> None:
-    run = fault.run(evaluations, trace, messages_api)
-    assert run.code == 0, run.output
-    assert judged(run.rows) == undisturbed
+    found = fault.judge(store, trace, messages_api)
+    assert not found.lacks_answers
+    assert judged(found.rows) == undisturbed
     counts = messages_api.counts()
     # Every answer was given once: what was answered is not asked again.
     assert len(counts["answered"]) == CALLS
-    assert run.info["calls_sent"] == CALLS
-    assert run.info["http_attempts"] == counts["posts"]
+    assert found.counts.calls == CALLS
+    assert found.counts.attempts == counts["posts"]
     whole = sum(counts["answered"].values())
     if not fault.options:
         assert whole == CALLS
@@ -110,8 +115,8 @@ class Lost:
     """POSTs that the server gets."""
 
 
-FEW = ("--max-attempts", "2")
-ONE_BY_ONE = ("--max-in-flight", "1")
+FEW = {"max_attempts": 2}
+ONE_BY_ONE = {"max_in_flight": 1}
 
 LOST = [
     *(
@@ -140,19 +145,23 @@ LOST = [
 
 @pytest.mark.parametrize("lost", LOST, ids=lambda lost: named(lost.fault))
 def test_what_is_not_answered_is_unjudged_with_its_reason(
-    lost: Lost, evaluations: Evaluations, trace: Path, messages_api: MessagesApi
+    lost: Lost, store: Path, trace: Path, messages_api: MessagesApi
 ) -> None:
-    run = lost.fault.run(evaluations, trace, messages_api)
-    assert_all_unjudged(run, lost.reason)
+    found = lost.fault.judge(store, trace, messages_api)
+    assert_all_unjudged(found, lost.reason)
     counts = messages_api.counts_at_rest()
     assert counts["posts"] == lost.posts
     assert counts["in_flight"] == counts["open_connections"] == 0
 
 
-def assert_all_unjudged(run: Finished, reason: str) -> None:
-    assert run.code == 1, run.output
-    assert [row["unjudged"]["reason"] for row in run.rows] == [reason] * CONCLUSIONS
-    premise = run.summary["premise"]
+def assert_all_unjudged(found: JudgedTrace, reason: str) -> None:
+    assert found.lacks_answers
+    assert not found.errors
+    assert_no_verdict(found.rows, found.summary["premise"], reason)
+
+
+def assert_no_verdict(rows: list[dict[str, Any]], premise: Mapping[str, Any], reason: str) -> None:
+    assert [row["unjudged"]["reason"] for row in rows] == [reason] * CONCLUSIONS
     assert premise["unjudged_by_reason"] == {reason: CONCLUSIONS}
     # Never a score.
     assert premise["pass_rate"] == {
@@ -160,30 +169,26 @@ def assert_all_unjudged(run: Finished, reason: str) -> None:
     }  # fmt: skip
     assert premise["mean_decontextuality"]["value"] is None
     assert premise["mean_minimality"]["value"] is None
-    assert f"{CONCLUSIONS} unjudged" in run.output
 
 
 @pytest.mark.parametrize("kind", ["silent", "dripping", "half_body"])
 def test_a_hard_deadline_loses_what_it_ends_and_nothing_else(
-    kind: str,
-    evaluations: Evaluations,
-    trace: Path,
-    messages_api: MessagesApi,
-    undisturbed: Rows,
+    kind: str, store: Path, trace: Path, messages_api: MessagesApi, undisturbed: Rows
 ) -> None:
-    options = ("--call-timeout-s", "3", "--max-attempts", "1", "--max-in-flight", "8")
+    options = {"call_timeout_s": 3.0, "max_attempts": 1, "max_in_flight": 8}
     fault = Fault(kind, (f"{kind}@reconstruction:4-8",), options=options)
-    run = fault.run(evaluations, trace, messages_api)
+    found = fault.judge(store, trace, messages_api)
     counts = messages_api.counts_at_rest()
     ended = counts["statuses"][kind]
     assert 1 <= ended <= 5
-    assert run.code == 1, run.output
-    reasons = Counter(row["unjudged"]["reason"] for row in run.rows if row["unjudged"])
+    assert found.lacks_answers
+    rows = found.rows
+    reasons = Counter(row["unjudged"]["reason"] for row in rows if row["unjudged"])
     assert reasons == {"timeout": ended}
-    found = judged(run.rows)
-    others = [case for case, row in found.items() if row["unjudged"] is None]
+    by_case = judged(rows)
+    others = [case for case, row in by_case.items() if row["unjudged"] is None]
     assert len(others) == CONCLUSIONS - ended
-    assert {case: found[case] for case in others} == {case: undisturbed[case] for case in others}
+    assert {case: by_case[case] for case in others} == {case: undisturbed[case] for case in others}
     assert counts["in_flight"] == counts["open_connections"] == 0
 
 
@@ -209,43 +214,69 @@ def absent() -> Iterator[NoServer]:
         yield NoServer(bound)
 
 
-def test_a_server_that_never_reads_is_a_timeout(
-    evaluations: Evaluations, trace: Path, deaf: NoServer
-) -> None:
-    options = ("--call-timeout-s", "0.3", "--max-attempts", "2")
-    run = evaluations.run("evals/premise", "--traces", str(trace), *options, api=deaf)
-    assert_all_unjudged(run, "timeout")
-    assert run.info["http_attempts"] == 2 * FIRST_CALLS
+def test_a_server_that_never_reads_is_a_timeout(store: Path, trace: Path, deaf: NoServer) -> None:
+    found = judge_trace(store, trace, deaf, call_timeout_s=0.3, max_attempts=2)
+    assert_all_unjudged(found, "timeout")
+    assert found.counts.attempts == 2 * FIRST_CALLS
 
 
 def test_a_server_that_is_not_there_ends_the_run(
-    evaluations: Evaluations, trace: Path, absent: NoServer
+    store: Path, trace: Path, absent: NoServer
 ) -> None:
-    run = evaluations.run("evals/premise", "--traces", str(trace), *FEW, api=absent)
-    assert_all_unjudged(run, "exhausted")
-    assert run.info["http_attempts"] == 2 * FIRST_CALLS
-    assert {"no connection" in row["unjudged"]["detail"] for row in run.rows} == {True}
+    found = judge_trace(store, trace, absent, max_attempts=2)
+    assert_all_unjudged(found, "exhausted")
+    assert found.counts.attempts == 2 * FIRST_CALLS
+    assert {"no connection" in row["unjudged"]["detail"] for row in found.rows} == {True}
 
 
 def test_a_redirect_is_not_followed_with_the_key(
-    evaluations: Evaluations, trace: Path, messages_api: MessagesApi, deaf: NoServer
+    store: Path, trace: Path, messages_api: MessagesApi, deaf: NoServer
 ) -> None:
     headers = {"location": f"{deaf.url}/v1/messages"}
     fault = Fault("redirect", ("http_307:1.0",), headers, options=ONE_BY_ONE)
-    run = fault.run(evaluations, trace, messages_api)
-    assert_all_unjudged(run, "exhausted")
+    found = fault.judge(store, trace, messages_api)
+    assert_all_unjudged(found, "exhausted")
     assert messages_api.counts()["posts"] == 1
-    assert KEY not in run.output
+    assert KEY not in json.dumps(found.rows)
 
 
 def test_another_model_than_the_pinned_one_stops_the_run(
+    store: Path, trace: Path, messages_api: MessagesApi
+) -> None:
+    fault = Fault("other model", ("other_model:1.0",), options={"max_in_flight": 2})
+    found = fault.judge(store, trace, messages_api)
+    assert found.rows == []
+    assert {type(error) for error in found.errors.values()} == {WrongModelError}
+    assert messages_api.counts()["posts"] <= 4
+    with closing(sqlite3.connect(store)) as answers:
+        assert answers.execute("SELECT count(*) FROM answers").fetchone() == (0,)
+
+
+# -- under pytest ----------------------------------------------------------------------------
+
+
+def test_a_run_that_met_every_passing_fault_exits_0_and_says_what_it_cost(
+    evaluations: Evaluations, trace: Path, messages_api: MessagesApi, undisturbed: Rows
+) -> None:
+    kinds = ("http_500", "overloaded", "outage", "reset", "cut_off", "broken_gzip", "garbage")
+    messages_api.reset(*(f"{kind}:{n}-{n}" for n, kind in enumerate(kinds, start=3)))
+    run = evaluations.run("evals/premise", "--traces", str(trace), api=messages_api)
+    assert run.code == 0, run.output
+    assert judged(run.rows) == undisturbed
+    counts = messages_api.counts()
+    assert counts["answered"] == dict.fromkeys(counts["answered"], 1)
+    assert len(counts["answered"]) == run.info["calls_sent"] == CALLS
+    assert run.info["http_attempts"] == counts["posts"] == CALLS + len(kinds)
+
+
+def test_a_run_that_got_no_answer_exits_1_and_has_no_figure(
     evaluations: Evaluations, trace: Path, messages_api: MessagesApi
 ) -> None:
-    fault = Fault("other model", ("other_model:1.0",), options=("--max-in-flight", "2"))
-    run = fault.run(evaluations, trace, messages_api)
+    messages_api.reset("http_500:1.0")
+    few = ("--max-attempts", "2")
+    run = evaluations.run("evals/premise", "--traces", str(trace), *few, api=messages_api)
     assert run.code == 1, run.output
-    assert "WrongModelError" in run.output
-    assert messages_api.counts()["posts"] <= 4
-    assert run.info["complete"] is False
-    with closing(sqlite3.connect(evaluations.store)) as store:
-        assert store.execute("SELECT count(*) FROM answers").fetchone() == (0,)
+    assert_no_verdict(run.rows, run.summary["premise"], "exhausted")
+    assert f"{CONCLUSIONS} unjudged" in run.output
+    assert KEY not in run.output
+    assert run.info["http_attempts"] == messages_api.counts()["posts"] == 2 * FIRST_CALLS

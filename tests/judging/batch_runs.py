@@ -19,6 +19,7 @@ from evals.judging.budget import Budget
 from evals.judging.case import FollowUp, Row, RunContext
 from evals.judging.engine import EngineCounts
 from evals.judging.isolation import Guard
+from evals.judging.prices import PriceTable
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
@@ -33,6 +34,8 @@ KEY = "sk-ant-a-key-of-batches"
 CONTEXT = RunContext(
     "run-1", "0", None, None, JudgeSettings(MODEL, "off"), over_inference_fails=True
 )
+FIRST, SECOND = "premise.pass_1", "premise.pass_2"
+"""What the two steps of a case are for."""
 POLICY = RetryPolicy(
     max_attempts=3, attempt_timeout_s=20.0, first_wait_s=0.001, longest_pause_s=0.001
 )
@@ -45,6 +48,7 @@ async def batch_engine(
     *,
     policy: RetryPolicy = POLICY,
     limits: Limits = NO_LIMITS,
+    prices: PriceTable | None = None,
     max_requests: int = MAX_REQUESTS,
     max_bytes: int = MAX_BYTES,
 ) -> AsyncIterator[BatchEngine]:
@@ -56,7 +60,7 @@ async def batch_engine(
         BatchesApi(client, policy.attempt_timeout_s),
         policy,
         poll_s=0.001,
-        budget=Budget(limits, in_batch=True),
+        budget=Budget(limits, prices, in_batch=True),
         spool=Spool(store.parent, max_requests=max_requests, max_bytes=max_bytes),
     )
     try:
@@ -78,7 +82,9 @@ class TwoSteps:
         try:
             first = await judge.ask(replace(request_for(self.case_id), guard=self.guard))
             calls.append(first.call)
-            second = await judge.ask(request_for(f"{self.case_id}, {len(first.text)}"))
+            second = await judge.ask(
+                request_for(f"{self.case_id}, {len(first.text)}", purpose=SECOND)
+            )
             calls.append(second.call)
         except JudgeError as error:
             unjudged = Unjudged.of(error)
@@ -86,10 +92,12 @@ class TwoSteps:
 
     def follow_ups(
         self,
-        missing: Collection[str],  # noqa: ARG002  the form of a case
+        missing: Collection[str],
         settings: JudgeSettings,  # noqa: ARG002  the form of a case
     ) -> tuple[FollowUp, ...]:
-        raise AssertionError("a batch run plans nothing")
+        if FIRST not in missing:
+            return ()
+        return (FollowUp(request_for(self.case_id, purpose=SECOND), 1, 1, fed_by=(FIRST,)),)
 
 
 def row_of(
@@ -173,11 +181,20 @@ def judge(
     *,
     policy: RetryPolicy = POLICY,
     limits: Limits = NO_LIMITS,
+    prices: PriceTable | None = None,
+    max_requests: int = MAX_REQUESTS,
 ) -> Judged:
     """Judge cases with a judge of their own; ``look`` sees it before it is closed."""
 
     async def run() -> Judged:
-        async with batch_engine(store, api, policy=policy, limits=limits) as engine:
+        async with batch_engine(
+            store,
+            api,
+            policy=policy,
+            limits=limits,
+            prices=prices,
+            max_requests=max_requests,
+        ) as engine:
             try:
                 return await judged(engine, cases)
             finally:

@@ -74,6 +74,7 @@ class ScriptedTransport:
                 outcome.kind,
                 retry_after_s=outcome.retry_after_s,
                 timed_out=outcome.timed_out,
+                unreachable=outcome.unreachable,
                 headers=outcome.headers,
             )
         if isinstance(outcome, str | Reply):

@@ -8,7 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from evals.judging.batch.api import BatchesApi
-from evals.judging.batch.intake import Failure
+from evals.judging.batch.failures import Failure
+from evals.judging.batch.intake import Bought
 from evals.judging.batch.rounds import Rounds
 from evals.judging.batch.spool import Spool
 from evals.judging.message import ApiMessage
@@ -32,8 +33,9 @@ class Heard:
     def check_model(self, model_asked: str, request_hash: str, message: ApiMessage) -> None:
         assert message.model == model_asked, request_hash
 
-    def answered(self, request_hash: str, message: ApiMessage) -> None:
+    def answered(self, request_hash: str, message: ApiMessage, bought: Bought) -> None:
         assert message.text
+        assert bought in {"own", "taken_up"}
         self.answers.append(request_hash)
 
     def failed(self, request_hash: str, failure: Failure) -> None:

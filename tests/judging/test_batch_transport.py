@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evals.config import NO_LIMITS
+from evals.judging.batch import api
 from evals.judging.batch.engine import BatchEngine
 from evals.judging.store import AnswerStore, StoredAnswer
 from tests.judging.batch_runs import (
@@ -339,7 +340,7 @@ def test_a_budget_that_runs_out_sends_no_more_and_loses_nothing(
     looked = Looked()
     limits = NO_LIMITS.model_copy(update={"max_calls": 7})
     found = judge(store, messages_api, two_steps(5), looked, limits=limits)
-    assert found.reasons == ["budget"] * 3
+    assert found.reasons == ["budget"] * 2  # three cases of two calls, and one call over
     assert messages_api.batch_counts()["requests"] == 7
     assert looked.counts.calls == looked.counts.spending.answers == 7
     assert judge(store, messages_api, two_steps(5)).reasons == []
@@ -366,3 +367,35 @@ def test_what_the_calls_under_way_might_cost_only_puts_others_off(
     assert found.rounds > 2
     assert looked.counts.spending.tokens.all <= 1500
     assert messages_api.batch_counts()["requests"] == 16
+
+
+def test_results_are_had_where_the_server_says_as_long_as_that_is_at_the_server(
+    store: Path, messages_api: MessagesApi
+) -> None:
+    messages_api.reset_batches("poll.moved:1-1")
+    assert judge(store, messages_api, two_steps(5)).reasons == []
+    # Of the second batch it names another host, where the key must not go.
+    assert messages_api.batch_counts()["exchanges"] == {
+        "submit": 2,
+        "poll": 2,
+        "moved": 1,
+        "results": 1,
+    }
+
+
+def test_a_list_of_batches_that_never_ends_is_left(store: Path, messages_api: MessagesApi) -> None:
+    messages_api.reset_batches("submit.lost:1-1", "list.stuck:1-")
+    lost = judge(store, messages_api, two_steps(5))
+    assert lost.reasons == ["exhausted"] * 5
+    assert "does not go on where it was asked to" in min(lost.details)
+    assert messages_api.batch_counts()["exchanges"] == {"submit": 1, "list": 4}
+
+
+def test_a_result_line_without_an_end_is_not_gathered_for_ever(
+    store: Path, messages_api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "_LONGEST_LINE_BYTES", 100)
+    found = judge(store, messages_api, two_steps(2))
+    assert found.reasons == ["exhausted"] * 2
+    assert "a result line of more than 100 bytes" in min(found.details)
+    assert open_batches(store, messages_api) == 1

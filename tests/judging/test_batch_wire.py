@@ -32,6 +32,8 @@ def test_a_state_is_read_and_what_is_new_in_it_let_be() -> None:
         {"id": ""},
         {"id": 7},
         {"created_at": "yesterday"},
+        {"created_at": "2026-11-30T18:37:24"},
+        {"archived_at": "yesterday"},
         {"processing_status": None},
         {"request_counts": {"processing": 2}},
         {"request_counts": STATE["request_counts"] | {"errored": "0"}},  # type: ignore[operator]

@@ -170,10 +170,13 @@ def test_the_wait_that_the_server_asked_for_is_honoured() -> None:
     assert line.clock.slept_s == [17]
 
 
-def test_an_absurd_wait_is_cut_to_the_bound() -> None:
-    line = Line(failure("slow_down", retry_after_s=1e9), ANSWER)
+@pytest.mark.parametrize(
+    ("asked_s", "waited_s"), [(300, 300), (301, 1), (999_999, 1), (float("inf"), 1)]
+)
+def test_a_wait_that_no_server_can_mean_is_not_believed(asked_s: float, waited_s: float) -> None:
+    line = Line(failure("slow_down", retry_after_s=asked_s), ANSWER)
     run(line.call())
-    assert line.clock.now_s == 300
+    assert line.clock.now_s == waited_s
 
 
 def test_calls_exhaust_their_attempts_and_say_what_the_last_one_met() -> None:

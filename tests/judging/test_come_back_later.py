@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from evals.judging.calls import LiveCalls
+from evals.judging.limiter import Pace
 from evals.judging.live import LiveTransport
 from evals.judging.retry import RetryPolicy
 from tests.judging.helpers import request_for
@@ -59,11 +60,12 @@ def calls_of(
     number: int,
     policy: RetryPolicy,
     at_once: int,
-    limits: list[int] | None = None,
+    *,
+    paces: list[Pace] | None = None,
 ) -> LiveCalls:
     """Make ``number`` live calls, each of which is answered; the calls' counters.
 
-    ``limits`` gets what is allowed at once as each call is about to be sent.
+    ``paces`` gets what the server lets the run do as each call is about to be sent.
     """
 
     async def run() -> LiveCalls:
@@ -73,8 +75,8 @@ def calls_of(
         calls = LiveCalls(transport, policy, at_once)
 
         def may_send() -> None:
-            if limits is not None:
-                limits.append(calls.limit)
+            if paces is not None:
+                paces.append(calls.pace)
 
         try:
             sending = (calls.call(request_for(str(each)), may_send) for each in range(number))
@@ -92,8 +94,9 @@ def test_an_outage_brings_the_number_at_once_down_and_it_climbs_back(
 ) -> None:
     messages_api.reset(f"{kind}:1-34", latency_s=0.02)
     policy = RetryPolicy(max_attempts=1, attempt_timeout_s=20, first_wait_s=0.05)
-    limits: list[int] = []
-    calls = calls_of(messages_api, 400, policy, at_once=32, limits=limits)
+    paces: list[Pace] = []
+    calls = calls_of(messages_api, 400, policy, at_once=32, paces=paces)
+    limits = [pace.limit for pace in paces]
     assert calls.calls == len(messages_api.counts()["answered"]) == 400
     assert limits[:32] == [32] * 32
     down = limits.index(1)
@@ -103,11 +106,32 @@ def test_an_outage_brings_the_number_at_once_down_and_it_climbs_back(
     assert calls.retries == 34
 
 
-def test_an_absurd_wait_is_cut_to_the_bound_for_everybody(messages_api: MessagesApi) -> None:
-    messages_api.reset("rate_limited:1-1", headers={"retry-after": "1e9"})
-    policy = RetryPolicy(max_attempts=2, attempt_timeout_s=20, longest_retry_after_s=0.3)
-    calls = calls_of(messages_api, 20, policy, at_once=4)
+QUOTA = "anthropic-ratelimit-requests"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"retry-after": "999999"},
+        {"retry-after": "1e400"},
+        {"retry-after": "nan"},
+        {"retry-after": "-5"},
+        {"retry-after": "Fri, 31 Dec 2100 23:59:59 GMT"},
+        {"retry-after-ms": "1e12"},
+        {f"{QUOTA}-remaining": "0", f"{QUOTA}-reset": "2100-01-01T00:00:00Z"},
+    ],
+    ids=str,
+)
+def test_what_no_server_can_mean_holds_nobody(
+    headers: dict[str, str], messages_api: MessagesApi
+) -> None:
+    messages_api.reset("rate_limited:1-1", headers=headers)
+    policy = RetryPolicy(max_attempts=2, attempt_timeout_s=20, first_wait_s=0.05)
+    paces: list[Pace] = []
+    calls = calls_of(messages_api, 20, policy, at_once=4, paces=paces)
     assert (calls.calls, calls.retries) == (20, 1)
+    # With more than one place left there is no pause but what a server asks for.
+    assert {pace.hold_s for pace in paces} == {0.0}
 
 
 @pytest.mark.parametrize(("refills", "clock_ahead_s"), [(False, None), (True, 86400.0)])

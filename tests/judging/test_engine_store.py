@@ -17,6 +17,7 @@ from evals.judging.request import JudgeRequest
 from evals.judging.retry import RetryPolicy
 from evals.judging.store import AnswerStore, StoredAnswer
 from tests.judging.helpers import MODEL, Clock, ScriptedTransport, message_for, request_for, settle
+from tests.judging.test_claims import held_elsewhere
 
 ANSWER = message_for('{"n": 1}')
 FIRST, SECOND, THIRD = (request_for(text) for text in ("a", "b", "c"))
@@ -140,5 +141,51 @@ def test_a_call_that_another_run_made_at_the_same_time_tells_of_its_company(
         answer = await task
         assert answer.text == text  # the first that was stored stands, for both
         assert bench.engine.has_company is True
+
+    run(test)
+
+
+def test_a_call_that_another_run_is_making_is_waited_for_without_a_place(
+    run: Callable[[Test], None],
+) -> None:
+    async def test(bench: Bench) -> None:
+        with held_elsewhere(bench.path, FIRST.request_hash):
+            first, second = bench.begin(FIRST, SECOND)
+            await settle()
+            assert bench.sent == 1, "the only place is taken by what nobody else asks"
+            bench.may_answer.set()
+            assert (await second).call.source == "live"
+            assert not first.done()
+            assert bench.engine.has_company is True
+            assert bench.engine.counts.spending.answers == 1
+            bench.put_from_elsewhere(FIRST, message_for('{"n": 2}'))
+        answer = await first
+        assert (answer.text, answer.call.source) == ('{"n": 2}', "store")
+        assert bench.sent == 1
+
+    run(test)
+
+
+def test_what_another_run_has_failed_to_ask_is_asked_here(run: Callable[[Test], None]) -> None:
+    async def test(bench: Bench) -> None:
+        bench.may_answer.set()
+        with held_elsewhere(bench.path, FIRST.request_hash):
+            (task,) = bench.begin(FIRST)
+            await settle()
+            assert bench.sent == 0
+        assert (await task).call.source == "live"
+
+    run(test)
+
+
+def test_a_run_that_is_stopped_waits_for_no_other(run: Callable[[Test], None]) -> None:
+    async def test(bench: Bench) -> None:
+        with held_elsewhere(bench.path, FIRST.request_hash):
+            (task,) = bench.begin(FIRST)
+            await settle()
+            bench.engine.stop(StoreError("here", "a fault", "none", "Mend it."))
+            with pytest.raises(StoreError, match="a fault"):
+                await task
+        assert bench.sent == 0
 
     run(test)

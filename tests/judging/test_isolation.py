@@ -1,95 +1,34 @@
 """The isolation check: every kind of leak fires, and what the request says by right does not."""
 
-import copy
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from evals.errors import IsolationError
-from evals.judging.isolation import ForbiddenText, Guard, fold
+from evals.judging.isolation import ForbiddenText, Guard
 from evals.judging.prompts import Prompt
-from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request import JudgeRequest
 from evals.premise.render import (
     PremisePrompts,
     WindowTexts,
-    guarded,
     load_premise_prompts,
     pass_1_guard,
     pass_1_request,
 )
-from evals.records import Conclusion, Message, Window, window_text_hash_of
+from tests.judging.blind import (
+    LINES,
+    LONG,
+    OWN,
+    SETTINGS,
+    SIBLING,
+    Params,
+    blind,
+    in_system,
+    in_user,
+    window_of,
+)
 
-SETTINGS = JudgeSettings(model="judge-1", reasoning="off")
-DECK = "please bring the “deck” to Café Ørsted"
-LONG = "The Kowalski contract ends in March, and I will not renew it."
-WIDE = "\uff32\uff49\uff56\uff45\uff52 house, 2nd floor"
-QUOTED = 'She said "never again" and left'
-EMOJI = "see you at the 🎂 shop"
-LINES = (f"yes\n{DECK}", LONG, WIDE, QUOTED, EMOJI, "C:\\new\\table is where it lives", "")
-OWN = "courtland responded with 'yes'"
-SIBLING = "courtland's contract with Kowalski ends in March"
-Params = dict[str, Any]
 Seed = Callable[[Params, str], None]
-
-
-def window_of(lines: tuple[str, ...], conclusions: tuple[str, ...]) -> Window:
-    messages = tuple(
-        Message(
-            message_id=f"m{index}",
-            peer_id="vince",
-            text=text,
-            sent_at=datetime(2026, 6, 4, 11, 58, index, tzinfo=UTC),
-        )
-        for index, text in enumerate(lines)
-    )
-    return Window(
-        window_id="w1",
-        conversation_id=None,
-        peer_id="courtland",
-        messages=messages,
-        window_text_hash=window_text_hash_of(messages),
-        window_reconstructed=False,
-        dataset_shape="production",
-        earlier_messages=None,
-        conclusions=tuple(
-            Conclusion(
-                conclusion_id=f"c{ordinal}",
-                ordinal=ordinal,
-                peer_id="courtland",
-                text=text,
-                deriver_prompt_hash=None,
-                deriver_model_id=None,
-                derived_at=None,
-            )
-            for ordinal, text in enumerate(conclusions)
-        ),
-    )
-
-
-def blind(
-    conclusion: str = OWN,
-    lines: tuple[str, ...] = LINES,
-    siblings: tuple[str, ...] = (SIBLING,),
-    prompts: PremisePrompts | None = None,
-) -> tuple[Guard, Params]:
-    """The guard of a conclusion's blind request, and a copy of what is sent, to tamper with."""
-    prompts = prompts or load_premise_prompts()
-    forbidden = WindowTexts(window_of(lines, (conclusion, *siblings))).forbidden
-    guard = pass_1_guard("w1/000-c0", conclusion, forbidden, SETTINGS, prompts)
-    request = guarded(pass_1_request(conclusion, SETTINGS, prompts), guard)
-    assert request.guard is guard
-    return guard, copy.deepcopy(request.params)
-
-
-def in_system(params: Params, leak: str) -> None:
-    params["system"][0]["text"] += f"\n{leak}"
-
-
-def in_user(params: Params, leak: str) -> None:
-    params["messages"][0]["content"] += leak
 
 
 def inside_the_tag(params: Params, leak: str) -> None:
@@ -158,76 +97,6 @@ PLACES: list[Seed] = [
 ]
 
 
-def as_it_stands(line: str) -> str:
-    return line
-
-
-def with_time_and_speaker(line: str) -> str:
-    return f"2026-06-04 11:58:01 vince: {line}"
-
-
-def with_speaker(line: str) -> str:
-    return f"vince: {line}"
-
-
-def in_capitals(line: str) -> str:
-    return line.upper()
-
-
-def over_several_lines(line: str) -> str:
-    return line.replace(" ", "\r\n\t ")
-
-
-def with_other_spaces(line: str) -> str:
-    return line.replace(" ", "\N{NO-BREAK SPACE}\N{IDEOGRAPHIC SPACE}\N{LINE SEPARATOR}")
-
-
-def in_wide_letters(line: str) -> str:
-    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in line)
-
-
-def with_invisible_characters(line: str) -> str:
-    dust = "\N{ZERO WIDTH SPACE}\N{SOFT HYPHEN}\N{RIGHT-TO-LEFT OVERRIDE}\N{VARIATION SELECTOR-16}"
-    return dust.join(line)
-
-
-def decomposed(line: str) -> str:
-    return line.replace("é", "e\N{COMBINING ACUTE ACCENT}")
-
-
-def as_json(line: str) -> str:
-    return json.dumps(line, ensure_ascii=False)
-
-
-def as_ascii_json(line: str) -> str:
-    return json.dumps(line)
-
-
-def as_json_in_json(line: str) -> str:
-    return json.dumps({"window": json.dumps([line])})
-
-
-def as_json_in_capitals(line: str) -> str:
-    return json.dumps(line.upper(), ensure_ascii=False)
-
-
-DRESSINGS = [
-    as_it_stands,
-    with_time_and_speaker,
-    with_speaker,
-    in_capitals,
-    over_several_lines,
-    with_other_spaces,
-    in_wide_letters,
-    with_invisible_characters,
-    decomposed,
-    as_json,
-    as_ascii_json,
-    as_json_in_json,
-    as_json_in_capitals,
-]
-
-
 @pytest.mark.parametrize("seed", PLACES)
 @pytest.mark.parametrize(
     ("leak", "named"), [(LONG, "a window line"), (SIBLING, "a conclusion of the window")]
@@ -241,24 +110,6 @@ def test_a_leak_fires_wherever_it_stands_and_is_named(seed: Seed, leak: str, nam
     assert caught.value.where == "w1/000-c0"
     assert named in caught.value.found
     assert leak[:40] in caught.value.found
-
-
-@pytest.mark.parametrize("dress", DRESSINGS)
-@pytest.mark.parametrize("line", [DECK, LONG, WIDE, QUOTED, EMOJI, LINES[0], LINES[5]])
-def test_a_leak_fires_however_it_is_dressed(dress: Callable[[str], str], line: str) -> None:
-    guard, params = blind()
-    in_user(params, f"Context: {dress(line)} (end)")
-    with pytest.raises(IsolationError, match="a window line"):
-        guard.check(params)
-
-
-def test_the_message_names_the_form_that_leaked() -> None:
-    guard, params = blind()
-    in_system(params, with_time_and_speaker(LONG))
-    with pytest.raises(
-        IsolationError, match=r"time and speaker '2026-06-04 11:58:01 vince: The Ko"
-    ):
-        guard.check(params)
 
 
 @pytest.mark.parametrize("line", ["yes", "a", "ok 👍", "はい"])
@@ -371,43 +222,6 @@ def test_a_prompt_may_hold_the_line_but_not_take_it_from_the_window() -> None:
     guard, params = blind(OWN, (LONG,), (), other)
     guard.check(params)
     in_user(params, LONG)
-    with pytest.raises(IsolationError):
-        guard.check(params)
-
-
-def test_what_leaked_cannot_write_on_the_terminal() -> None:
-    guard, params = blind(OWN, ("\x1b[31mred\x1b[0m alert\u202e",), ())
-    in_user(params, "red alert")
-    params["messages"][0]["content"] += "[31mred[0m alert"
-    with pytest.raises(IsolationError) as caught:
-        guard.check(params)
-    assert "\x1b" not in str(caught.value)
-    assert "\u202e" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Straße", "STRASSE"),
-        ("ﬁne", "fine"),
-        ("a\nb", "a b"),
-        ('\\"quoted\\"', '"quoted"'),
-        ("<\\/b>", "</b>"),
-        ("\u2028x", "x"),
-    ],
-)
-def test_fold_makes_dressings_of_the_same_words_equal(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
-
-
-@pytest.mark.parametrize(("one", "other"), [("resume", "résumé"), ("a-b", "ab"), ("1", "2")])
-def test_fold_keeps_different_words_apart(one: str, other: str) -> None:
-    assert fold(one) != fold(other)
-
-
-def test_a_lone_surrogate_does_not_break_the_check() -> None:
-    guard, params = blind(OWN, ("half \ud83c of a cake",), ())
-    in_user(params, "half \ud83c of a cake")
     with pytest.raises(IsolationError):
         guard.check(params)
 

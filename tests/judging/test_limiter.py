@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evals.judging.headers import QuotaLeft
-from evals.judging.limiter import Limiter
+from evals.judging.limiter import Limiter, Pace
 from tests.judging.helpers import Clock, HeldClock, settle
 
 
@@ -315,6 +315,39 @@ def test_how_long_nothing_but_refusals_has_come_is_known() -> None:
         assert limiter.refused_for_s == 40
         await answer(limiter)
         assert limiter.refused_for_s == 0
+
+    run(test())
+
+
+def test_what_a_server_asks_for_is_told_from_a_pause_of_our_own() -> None:
+    async def test() -> None:
+        clock = Clock()
+        limiter = limiter_of(2, clock)
+        assert limiter.pace == Pace(2, 2, hold_s=0, is_asked=False, refused_for_s=0)
+        refuse(limiter, asked_s=30)
+        assert limiter.pace == Pace(1, 2, hold_s=30, is_asked=True, refused_for_s=0)
+        clock.now_s = 30
+        assert limiter.pace == Pace(1, 2, hold_s=0, is_asked=False, refused_for_s=30)
+        refuse(limiter)
+        assert limiter.pace == Pace(1, 2, hold_s=1, is_asked=False, refused_for_s=30)
+        # The server's wish is over before our own pause is.
+        refuse(limiter, asked_s=0.5)
+        assert limiter.pace == Pace(1, 2, hold_s=1, is_asked=False, refused_for_s=30)
+        await answer(limiter)
+        assert limiter.pace == Pace(2, 2, hold_s=0, is_asked=False, refused_for_s=0)
+
+    run(test())
+
+
+def test_a_quota_that_is_used_up_is_a_hold_that_the_server_asked_for() -> None:
+    async def test() -> None:
+        clock = Clock()
+        limiter = limiter_of(2, clock)
+        async with limiter.slot() as number:
+            limiter.hear(number, [QuotaLeft("requests", 50, 0, 20.0)])
+        assert limiter.pace == Pace(2, 2, hold_s=20, is_asked=True, refused_for_s=0)
+        clock.now_s = 20
+        assert limiter.pace == Pace(2, 2, hold_s=0, is_asked=False, refused_for_s=0)
 
     run(test())
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
@@ -13,8 +13,9 @@ import pytest
 from evals.errors import JudgeError, StoreError
 from evals.judging.case import Case, FollowUp, Row, RunContext
 from evals.judging.engine import JudgeEngine
-from evals.judging.estimates import CHARS_PER_TOKEN, size_of
-from evals.judging.planning import Plan, Planner, Span
+from evals.judging.estimates import CHARS_PER_TOKEN, USUAL_ANSWER_TOKENS, Estimates, size_of
+from evals.judging.needs import Span
+from evals.judging.planning import Plan, Planner
 from evals.judging.prices import ModelPrices, PriceTable
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeRequest, JudgeSettings
@@ -127,16 +128,27 @@ def test_stored_answers_are_counted_and_lead_to_what_is_really_missing(
     assert plan.later == ()
 
 
-def test_before_an_answer_was_seen_the_bounds_are_wide(plan_of: PlanOf) -> None:
-    request = request_for("a" * 3000)
+def test_a_plan_has_the_estimates_that_the_budget_goes_by(plan_of: PlanOf) -> None:
+    request = replace(request_for("a" * 3000), max_tokens=4_000)
     (now,) = plan_of(TwoSteps([request], "b")).now
+    estimate = Estimates(PRICES, in_batch=False).of(size_of(request))
+    assert now.read_tokens == Span(estimate.read_tokens, estimate.read_tokens)
+    usual = USUAL_ANSWER_TOKENS["premise.pass_1"]
+    assert estimate.output_tokens == usual
+    assert now.output_tokens == Span(usual, usual)
+    assert estimate.cost_usd is not None
+    assert now.cost_usd == Span(estimate.cost_usd, estimate.cost_usd)
+    assert not now.is_learned
+
+
+def test_a_plan_says_what_the_longest_answers_would_cost(plan_of: PlanOf) -> None:
+    request = replace(request_for("a" * 3000), max_tokens=4_000)
+    plan = plan_of(TwoSteps([request], "b", calls=(0, 0)))
+    (now, later) = plan.lacking
     read = round(len(request.body) / CHARS_PER_TOKEN)
-    cached = round(len(request.prompt.system) / CHARS_PER_TOKEN)
-    assert now.read_tokens == Span(read, read)
-    assert now.output_tokens == Span(0, request.max_tokens)
-    assert now.cost_usd is not None
-    assert now.cost_usd.least == pytest.approx(((read - cached) * 2.0 + cached * 0.1) / 1e6)
-    assert now.cost_usd.most == pytest.approx((read * 2.5 + request.max_tokens * 10.0) / 1e6)
+    assert now.ceiling_usd == pytest.approx((read * 2.5 + 4_000 * 10.0) / 1e6)
+    assert later.ceiling_usd == 0
+    assert plan.ceiling_usd == now.ceiling_usd
 
 
 def test_stored_answers_to_the_same_prompt_narrow_them(plan_of: PlanOf, store: AnswerStore) -> None:
@@ -149,6 +161,7 @@ def test_stored_answers_to_the_same_prompt_narrow_them(plan_of: PlanOf, store: A
     assert now.cost_usd is not None
     assert now.cost_usd.least == now.cost_usd.most
     assert now.cost_usd.most == pytest.approx((read * 1.05 + 40 * 10.0) / 1e6)
+    assert now.is_learned
 
 
 def test_stored_answers_that_state_no_count_teach_nothing(
@@ -157,16 +170,17 @@ def test_stored_answers_that_state_no_count_teach_nothing(
     seen, request = request_for("b"), request_for("a")
     put(store, seen)
     (now,) = plan_of(TwoSteps([seen, request])).now
-    assert now.output_tokens == Span(0, request.max_tokens)
+    assert now.output_tokens == Span(request.max_tokens, request.max_tokens)
+    assert not now.is_learned
 
 
-def test_a_later_call_may_hold_the_answers_that_feed_it(plan_of: PlanOf) -> None:
+def test_a_later_call_holds_the_answers_that_feed_it(plan_of: PlanOf) -> None:
     first = request_for("a")
     (later,) = plan_of(TwoSteps([first], "b")).later
     rendered = size_of(second("b"))
-    least = round(rendered.body_chars / CHARS_PER_TOKEN)
-    assert later.read_tokens.least == least
-    assert later.read_tokens.most == pytest.approx(least + first.max_tokens, abs=1)
+    without = round(rendered.body_chars / CHARS_PER_TOKEN)
+    assert later.read_tokens.least == later.read_tokens.most
+    assert later.read_tokens.most == pytest.approx(without + first.max_tokens, abs=1)
 
 
 @pytest.mark.parametrize("prices", [None, PRICES.model_copy(update={"models": {}})])

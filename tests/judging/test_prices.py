@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.config import DEFAULT_JUDGE_MODEL
+from evals.defaults import DEFAULT_JUDGE_MODEL
 from evals.errors import ConfigError
 from evals.judging.prices import TokenCounts, load_prices
 

@@ -53,6 +53,20 @@ def test_after_the_reset_a_full_quota_is_begun_and_no_more() -> None:
     assert 0 < line.quotas.hold_s() <= 60
 
 
+def test_looking_changes_nothing() -> None:
+    """Another thread looks."""
+    line = Line()
+    (first,) = line.begin_all(1)
+    line.answer(first, replace(LEFT_3, limit=1))
+    line.begin_all()
+    line.clock.now_s = 20.0
+    assert line.quotas.hold_s() == 0
+    line.clock.now_s = 50.0
+    assert len(line.begin_all()) == 1
+    # Of a minute that begins with the call, not with the look.
+    assert line.quotas.hold_s() == 60
+
+
 def test_a_quota_of_unknown_size_holds_nobody_after_its_reset() -> None:
     line = Line()
     (first,) = line.begin_all(1)

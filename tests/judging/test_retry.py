@@ -30,8 +30,10 @@ REFUSAL = AttemptError("HTTP 529", "slow_down")
         (10_000, None, 1.0, 10.0),
         (1, 30.0, 0.0, 30.0),
         (3, 1.0, 1.0, 8.0),
-        (1, 3600.0, 0.0, 100.0),
-        (1, inf, 0.0, 100.0),
+        (1, 100.0, 0.0, 100.0),
+        (1, 101.0, 0.0, 1.0),
+        (3, 999_999.0, 1.0, 8.0),
+        (1, inf, 0.0, 1.0),
     ],
 )
 def test_waits_grow_with_jitter_within_bounds_and_honour_retry_after(
@@ -93,7 +95,8 @@ def test_another_failure_between_refusals_starts_their_time_anew() -> None:
         (REFUSAL, [1, 2, 2.5, 2.5, 2.5]),
         (AttemptError("HTTP 500", "retry", retry_after_s=3), [3, 3, 4, 5, 5]),
         (AttemptError("HTTP 529", "slow_down", retry_after_s=2), [2, 2, 2.5, 2.5, 2.5]),
-        (AttemptError("HTTP 529", "slow_down", retry_after_s=inf), [100] * 5),
+        (AttemptError("HTTP 529", "slow_down", retry_after_s=100), [100] * 5),
+        (AttemptError("HTTP 529", "slow_down", retry_after_s=inf), [1, 2, 2.5, 2.5, 2.5]),
     ],
 )
 def test_a_call_waits_longer_each_time(failure: AttemptError, waits_s: list[float]) -> None:

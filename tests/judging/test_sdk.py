@@ -65,6 +65,7 @@ def test_a_broken_answer_is_one_to_try_again(fault: str, messages_api: MessagesA
         (result,) = exchange(messages_api.url, "a")
     failure = failure_of(result)
     assert (failure.kind, failure.timed_out) == ("retry", False)
+    assert failure.unreachable == (fault == "no_answer")
     assert failure.retry_after_s == (3.0 if fault == "http_503" else None)
     assert failure.__context__ is None
     assert KEY not in str(vars(failure))

@@ -245,20 +245,3 @@ def test_damage_inside_a_store_is_an_error_and_never_another_answer(path: Path) 
                 store.get(f"{number:03d}")
         with pytest.raises(StoreError, match="wanted a whole answer store"):
             store.put(answer("new"))
-
-
-@pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced"])
-def test_a_store_that_is_taken_away_while_it_is_open_is_written_to_no_more(
-    tmp_path: Path, *, replaced: bool
-) -> None:
-    path = tmp_path / "answers.sqlite"
-    store = AnswerStore(path)
-    path.unlink()
-    if replaced:
-        AnswerStore(path).close()
-    answer = StoredAnswer("a" * 64, "{}", "m", "m", None)
-    with pytest.raises(StoreError, match="another file, or none"):
-        store.put(answer)
-    with pytest.raises(StoreError, match="another file, or none"):
-        store.put_all([answer])
-    store.close()

@@ -18,6 +18,9 @@ Of exchanges, each counted by itself; EXCHANGE is ``submit``, ``list``, ``poll``
     EXCHANGE.http_<status>     an error, and nothing happens
     EXCHANGE.outage            closed without an answer, and nothing happens
     submit.lost                accepted, and closed without an answer
+    poll.archived              it has ended, and its results are kept no longer
+    poll.moved                 results_url is here, at an address of its own (exchange ``moved``)
+    list.stuck                 there are more, and they are never shown
     results.cut_off            half of them, then closed
     results.silent             half of them, and then nothing more
 """
@@ -46,6 +49,7 @@ _OF_REQUESTS = SPOILT | {
 }
 _OF_EXCHANGES = re.compile(
     r"(submit|list|poll|results)\.(http_\d{3}|outage)|submit\.lost|results\.(cut_off|silent)"
+    r"|poll\.(archived|moved)|list\.stuck"
 )
 _PIECE_BYTES = 1 << 16
 
@@ -121,15 +125,15 @@ class Batches:
         if name == "submit":
             key = headers["authorization" if "authorization" in headers else "x-api-key"]
             return await self._submit(writer, content, fault, key)
-        if name == "results" and batch is not None:
+        if name in {"results", "moved"} and batch is not None:
             return await _send_results(streams, batch, fault)
         if name == "list":
-            answer = 200, self._page(parse_qs(urlsplit(path).query))
+            answer = 200, self._page(parse_qs(urlsplit(path).query), fault)
         elif batch is None:
             answer = 404, error_of("not_found_error", f"no batch {batch_id!r}")
         else:
             batch.polls += 1
-            answer = 200, self._state(batch)
+            answer = 200, self._state(batch) | _changed(fault, headers["host"], batch.id)
         await _respond(writer, *answer)
         return True
 
@@ -230,19 +234,29 @@ class Batches:
             "results_url": f"http://192.0.2.1/results/{batch.id}" if ended else None,
         }
 
-    def _page(self, query: dict[str, list[str]]) -> Json:
+    def _page(self, query: dict[str, list[str]], fault: str) -> Json:
         newest_first = list(reversed(self._batches.values()))
-        if "after_id" in query:
+        if "after_id" in query and fault != "stuck":
             ids = [batch.id for batch in newest_first]
             newest_first = newest_first[ids.index(query["after_id"][0]) + 1 :]
         limit = int(query["limit"][0]) if "limit" in query else 20
         shown = [self._state(batch) for batch in newest_first[:limit]]
         return {
             "data": shown,
-            "has_more": len(newest_first) > limit,
+            "has_more": len(newest_first) > limit or fault == "stuck",
             "first_id": shown[0]["id"] if shown else None,
             "last_id": shown[-1]["id"] if shown else None,
         }
+
+
+def _changed(fault: str, host: str, batch_id: str) -> Json:
+    """Return what a fault makes of the state of a batch."""
+    if fault == "archived":
+        now = datetime.now(UTC).isoformat()
+        return {"processing_status": "ended", "archived_at": now, "results_url": None}
+    if fault == "moved":
+        return {"results_url": f"http://{host}{PATH}/moved/{batch_id}"}
+    return {}
 
 
 def _refusal(fault: str, headers: dict[str, str]) -> tuple[int, Json] | None:
@@ -259,6 +273,8 @@ def _exchange_of(method: str, path: str) -> tuple[str, str]:
         return "submit", ""
     if method == "GET" and not batch_id:
         return "list", ""
+    if method == "GET" and batch_id.startswith("moved/"):
+        return "moved", batch_id.removeprefix("moved/")
     if method == "GET" and batch_id.endswith("/results"):
         return "results", batch_id.removesuffix("/results")
     return ("poll", batch_id) if method == "GET" else ("unknown", "")

@@ -194,9 +194,16 @@ def test_a_run_that_is_told_to_end_while_it_waits_says_what_goes_on(
     assert ended.info["complete"] is False
     with closing(AnswerStore(evaluations.store)) as store:
         assert [each.batch_id for each in store.open_batches(messages_api.url)] == ["msgbatch_0001"]
+    assert "5 calls are in batches that go on" in ended.info["cost_unknown_why"]
     messages_api.reset_batches(forget=False)
-    assert evaluations.run(*arguments, api=messages_api).code == 0
+    rest = evaluations.run(*arguments, api=messages_api)
+    assert rest.code == 0
     assert messages_api.batch_counts()["requests"] == 4
+    # Both runs together sent and bought what the server took and answered.
+    assert (ended.info["calls_sent"], ended.info["answers_bought"]) == (5, 0)
+    assert (rest.info["calls_sent"], rest.info["answers_bought"]) == (4, 9)
+    assert (ended.info["calls_taken_up"], rest.info["calls_taken_up"]) == (0, 5)
+    assert "4 calls and the answers to 5 of an earlier run" in " ".join(rest.output.split())
 
 
 def test_two_runs_at_once_on_one_store_both_come_to_the_right_end(
@@ -246,6 +253,7 @@ def test_a_budget_holds_for_batches_too(
     assert run.code == 1, run.output
     assert messages_api.batch_counts()["requests"] == 9
     assert run.info["calls_sent"] == 9
-    assert run.summary["premise"]["unjudged_by_reason"] == {"budget": 5}
+    # A window of seven calls is judged whole, and two calls are left over.
+    assert run.summary["premise"]["unjudged_by_reason"] == {"budget": 3}
     assert evaluations.run(*arguments, api=messages_api).code == 0
     assert messages_api.batch_counts()["requests"] == 14

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from evals.errors import ConfigError
+from evals.judge_process.evaluations import COVERAGE
+from evals.plugin.settings import config_from
 from evals.runs.summary import RunSummary, figures
+from tests.in_process import ALL, judge_trace
 from tests.messages_api.fixtures import MessagesApi
 from tests.plugin.conftest import Evaluations, MakeTrace
 from tests.plugin.test_instruments import rows_of
@@ -51,25 +55,29 @@ qa.answering_request = leaky
         ("critical_weight=1e308", "--coverage-policy critical_weight"),
     ],
 )
-def test_a_policy_that_is_none_is_a_usage_error(
-    setting: str,
-    said: str,
-    evaluations: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
+def test_a_policy_that_is_none_is_refused(
+    setting: str, said: str, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["--traces", str(make_trace(1, 2)), "--coverage-policy", setting]
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    monkeypatch.setattr(pytestconfig.option, "eval_coverage_policy", [setting])
+    with pytest.raises(ConfigError) as caught:
+        config_from(pytestconfig, None)
+    assert said in " ".join(str(caught.value).split())
+
+
+def test_a_policy_that_is_none_is_a_usage_error(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    arguments = ["--traces", str(make_trace(1, 2)), "--coverage-policy", "critical_weight=1e308"]
     run = evaluations.run("evals/coverage", *arguments, api=messages_api)
     assert run.code == 4, run.output
-    assert said in " ".join(run.output.split())
+    assert "--coverage-policy critical_weight" in " ".join(run.output.split())
     assert "Traceback" not in run.output
     assert messages_api.counts()["posts"] == 0
     assert not run.run_dir.exists()
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_a_leak_into_an_answering_call_stops_the_run(
-    workers: list[str],
     evaluations: Evaluations,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
@@ -81,7 +89,6 @@ def test_a_leak_into_an_answering_call_stops_the_run(
     run = evaluations.run(
         "evals/",
         *("--traces", str(make_trace(20, 3)), "--max-in-flight", "2"),
-        *workers,
         api=messages_api,
         environment={"COUNTS_AT_LEAK": str(at_leak)},
     )
@@ -100,27 +107,28 @@ def test_a_leak_into_an_answering_call_stops_the_run(
 def test_answers_that_are_no_judgements_leave_every_figure_null(
     fault: str,
     reason: str,
-    evaluations: Evaluations,
+    tmp_path: Path,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
 ) -> None:
     messages_api.reset(f"{fault}:1.0")
-    run = evaluations.run("evals/", "--traces", str(make_trace(2, 3)), api=messages_api)
-    assert run.code == 1, run.output
-    assert {row["outcome"] for row in run.rows} == {"unjudged"}
-    assert {row["unjudged"]["reason"] for row in run.rows} == {reason}
-    for name, value in figures(RunSummary.model_validate(run.summary)).items():
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(2, 3), messages_api, *ALL)
+    assert found.lacks_answers
+    assert {row["outcome"] for row in found.rows} == {"unjudged"}
+    assert {row["unjudged"]["reason"] for row in found.rows} == {reason}
+    summary = found.summary
+    for name, value in figures(RunSummary.model_validate(summary)).items():
         if name.endswith("unjudged_share"):
             assert value == 1, name
         elif name not in WITHOUT_A_JUDGE:
             assert value is None, name
-    set_level, coverage = run.summary["set_level"], run.summary["coverage"]
+    set_level, coverage = summary["set_level"], summary["coverage"]
     assert set_level["redundancy_rate"]["unjudged"] == 6
     assert set_level["unjudged_by_reason"] == {reason: 2}
     assert coverage["coverage_explicit"]["unjudged_windows"] == 2
     assert coverage["unjudged_by_step"]["question_generation"] == {reason: 2}
     assert coverage["gold_facts"] == coverage["questions"] == 0
-    for row in rows_of(run, "coverage"):
+    for row in rows_of(found, "coverage"):
         assert row["gold"] is row["questions"] is row["conclusion_topics"] is None
 
 
@@ -128,18 +136,19 @@ def test_answers_that_are_no_judgements_leave_every_figure_null(
 def test_matching_that_fails_leaves_facts_without_status_and_never_missing(
     fault: str,
     reason: str,
-    evaluations: Evaluations,
+    tmp_path: Path,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
 ) -> None:
     messages_api.reset(f"{fault}@matches:1.0")
-    run = evaluations.run("evals/", "--traces", str(make_trace(3, 3)), api=messages_api)
-    assert run.code == 1, run.output
-    for row in rows_of(run, "coverage"):
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(3, 3), messages_api, *ALL)
+    assert found.lacks_answers
+    for row in rows_of(found, "coverage"):
         assert row["outcome"] == "unjudged"
         assert row["unjudged"]["reason"] == row["matching_unjudged"]["reason"] == reason
         assert {fact["status"] for fact in row["gold"]} == {None}
-    coverage, composite = run.summary["coverage"], run.summary["composite"]
+    summary = found.summary
+    coverage, composite = summary["coverage"], summary["composite"]
     for share in (coverage["coverage_explicit"], composite["quality_coverage"]):
         assert share["value"] is None
         assert share["weight"] == share["n"] == 0
@@ -152,13 +161,13 @@ def test_matching_that_fails_leaves_facts_without_status_and_never_missing(
 def test_answers_that_cannot_be_graded_are_in_no_rate(
     step: str,
     named: str,
-    evaluations: Evaluations,
+    tmp_path: Path,
     make_trace: MakeTrace,
     messages_api: MessagesApi,
 ) -> None:
     messages_api.reset(f"refusal@{step}:1.0")
-    run = evaluations.run("evals/coverage", "--traces", str(make_trace(6, 4)), api=messages_api)
-    coverage = run.summary["coverage"]
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(6, 4), messages_api, COVERAGE)
+    coverage = found.summary["coverage"]
     ungraded = coverage["unjudged_by_step"][named]["refused"]
     assert 0 < ungraded <= coverage["questions"]
     rates = [
@@ -186,15 +195,24 @@ def test_recorded_mode_says_how_many_answers_each_instrument_lacks(
         " 6 premise.pass_1, 2 set_level.judge)" in said
     )
     assert "of 10 selected cases" in said
+    assert "--export-requests DIR" in said
     assert "Traceback" not in run.output
     assert not run.run_dir.exists()
 
 
-@pytest.mark.parametrize("key", ["answer", "topics", "items"])
-def test_a_figure_that_lacks_answers_is_not_a_clean_run(
-    key: str, evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+@pytest.mark.parametrize("key", ["answer", "items"])
+def test_a_figure_that_lacks_answers_lacks_them_in_the_run(
+    key: str, tmp_path: Path, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
     messages_api.reset(f"refusal@{key}:1.0")
+    trace = make_trace(1, 3)
+    assert judge_trace(tmp_path / "answers.sqlite", trace, messages_api, *ALL).lacks_answers
+
+
+def test_a_figure_that_lacks_answers_is_not_a_clean_run(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    messages_api.reset("refusal@topics:1.0")
     trace = str(make_trace(1, 3))
     run = evaluations.run("evals/", "--traces", trace, api=messages_api)
     assert run.code == 1, run.output

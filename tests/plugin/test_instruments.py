@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,16 @@ import pytest
 
 from evals.coverage.calls import CALLS_A_WINDOW, MAX_QUESTIONS
 from evals.coverage.prompts import load_coverage_prompts
+from evals.judge_process.evaluations import COVERAGE, SET_LEVEL
 from evals.premise.render import load_premise_prompts
 from evals.records import Provenance
 from evals.runs.load import load_run
 from evals.runs.summary import RunSummary, figures
 from evals.set_level.render import load_set_level_prompts
+from tests.in_process import JudgedTrace, judge_trace
 from tests.messages_api.fixtures import MessagesApi
-from tests.plugin.conftest import ROOT, Evaluations, Finished, MakeTrace
-from tests.plugin.test_runs import answer_round
+from tests.messages_api.messages import message_to
+from tests.plugin.runs import ROOT, Evaluations, Finished, MakeTrace, write_trace
 
 PURPOSES = {
     "reconstruction": "premise.pass_1",
@@ -40,9 +43,9 @@ PROMPT_HASHES = {
 }
 
 
-def asked(api: MessagesApi) -> dict[str, int]:
+def asked(counts: dict[str, Any]) -> dict[str, int]:
     """Return what the server was asked for since its last reset, by purpose."""
-    return {PURPOSES[key]: count for key, count in api.counts()["asked"].items()}
+    return {PURPOSES[key]: count for key, count in counts["asked"].items()}
 
 
 def calls_of(run: Finished) -> dict[str, int]:
@@ -51,7 +54,7 @@ def calls_of(run: Finished) -> dict[str, int]:
     return dict(Counter(purpose for purpose, _ in hashes))
 
 
-def rows_of(run: Finished, instrument: str) -> list[dict[str, Any]]:
+def rows_of(run: Finished | JudgedTrace, instrument: str) -> list[dict[str, Any]]:
     return [row for row in run.rows if row["instrument"] == instrument]
 
 
@@ -66,18 +69,33 @@ def content_of(run: Finished) -> dict[tuple[str, str], dict[str, Any]]:
     return found
 
 
-@pytest.fixture
-def trace(make_trace: MakeTrace) -> str:
+@dataclass(frozen=True)
+class Whole:
+    """``pytest evals/`` over a trace, and what is left of it."""
+
+    trace: str
+    evaluations: Evaluations
+    """With the run's store."""
+    run: Finished
+    counts: dict[str, Any]
+    """The server's."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, messages_api_process: MessagesApi) -> Whole:
     """Six windows of four conclusions."""
-    return str(make_trace(6, 4))
-
-
-@pytest.fixture
-def everything(evaluations: Evaluations, trace: str, messages_api: MessagesApi) -> Finished:
-    """``pytest evals/`` on that trace."""
-    run = evaluations.run("evals/", "--traces", trace, api=messages_api)
+    folder = tmp_path_factory.mktemp("whole")
+    trace = str(write_trace(folder / "trace.jsonl", 6, 4))
+    evaluations = Evaluations(folder)
+    messages_api_process.reset()
+    run = evaluations.run("evals/", "--traces", trace, api=messages_api_process)
     assert run.code == 0, run.output
-    return run
+    return Whole(trace, evaluations, run, messages_api_process.counts())
+
+
+@pytest.fixture(scope="module")
+def everything(whole: Whole) -> Finished:
+    return whole.run
 
 
 def test_one_run_of_all_instruments_gives_every_row_and_figure(everything: Finished) -> None:
@@ -134,12 +152,10 @@ def test_every_row_says_how_it_was_made(everything: Finished) -> None:
         assert prompts <= set(PROMPT_HASHES[row["instrument"]].values())
 
 
-def test_calls_are_as_few_as_stated_by_the_rows_and_by_the_server(
-    everything: Finished, messages_api: MessagesApi
-) -> None:
-    counts = messages_api.counts()
-    assert counts["posts"] == len(counts["answered"])
-    assert asked(messages_api) == calls_of(everything)
+def test_calls_are_as_few_as_stated_by_the_rows_and_by_the_server(whole: Whole) -> None:
+    everything = whole.run
+    assert whole.counts["posts"] == len(whole.counts["answered"])
+    assert asked(whole.counts) == calls_of(everything)
     for row in rows_of(everything, "set_level"):
         assert [call["purpose"] for call in row["calls"]] == ["set_level.judge"]
     totals: dict[str, list[int]] = defaultdict(list)
@@ -180,70 +196,57 @@ def test_wrong_answers_and_no_others_are_in_the_labelling_queue(everything: Fini
 
 
 def test_a_batch_of_one_costs_no_call(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+    tmp_path: Path, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
-    run = evaluations.run("evals/set_level", "--traces", str(make_trace(3, 1)), api=messages_api)
-    assert run.code == 0, run.output
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(3, 1), messages_api, SET_LEVEL)
     assert messages_api.counts()["posts"] == 0
-    assert [(row["outcome"], row["issues"], row["calls"]) for row in run.rows] == [
+    assert [(row["outcome"], row["issues"], row["calls"]) for row in found.rows] == [
         ("scored", [], [])
     ] * 3
-    assert run.summary["set_level"]["redundancy_rate"]["n"] == 3
+    assert found.summary["set_level"]["redundancy_rate"]["n"] == 3
 
 
 def test_a_window_without_conclusions_has_missed_everything(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+    tmp_path: Path, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
-    run = evaluations.run("evals/coverage", "--traces", str(make_trace(3, 0)), api=messages_api)
-    assert run.code == 0, run.output
-    assert asked(messages_api) == {
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(3, 0), messages_api, COVERAGE)
+    assert not found.lacks_answers
+    assert asked(messages_api.counts()) == {
         "coverage.gold": 3,
         "coverage.question_generation": 3,
         "coverage.topics": 3,
     }
-    coverage = run.summary["coverage"]
+    coverage = found.summary["coverage"]
     assert coverage["coverage_explicit"]["value"] == 0
     assert coverage["windows_without_conclusions"] == 3
     assert coverage["qa_unanswerable_rate"]["value"] == 1
 
 
 def test_the_set_level_bench_runs_alone(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+    tmp_path: Path, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
-    run = evaluations.run("evals/set_level", "--traces", str(make_trace(4, 5)), api=messages_api)
-    assert run.code == 0, run.output
-    assert asked(messages_api) == {"set_level.judge": 4}
-    assert len(rows_of(run, "set_level")) == len(run.rows) == 4
-    assert {name for name, part in run.summary.items() if part is not None} == {"set_level"}
-    groups = run.summary["set_level"]["redundancy_groups_by_size"]
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(4, 5), messages_api, SET_LEVEL)
+    assert not found.lacks_answers
+    assert asked(messages_api.counts()) == {"set_level.judge": 4}
+    assert len(rows_of(found, "set_level")) == len(found.rows) == 4
+    summary = found.summary
+    assert {name for name, part in summary.items() if part is not None} == {"set_level"}
+    groups = summary["set_level"]["redundancy_groups_by_size"]
     assert groups["n"] == 4
     assert groups["counts"]
 
 
 def test_the_coverage_bench_runs_alone_and_its_quality_is_unknown(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+    tmp_path: Path, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
-    run = evaluations.run("evals/coverage", "--traces", str(make_trace(4, 5)), api=messages_api)
-    assert run.code == 0, run.output
-    assert {purpose.partition(".")[0] for purpose in asked(messages_api)} == {"coverage"}
-    assert len(rows_of(run, "coverage")) == len(run.rows) == 4
-    given = {name for name, part in run.summary.items() if part is not None}
+    found = judge_trace(tmp_path / "answers.sqlite", make_trace(4, 5), messages_api, COVERAGE)
+    assert not found.lacks_answers
+    purposes = asked(messages_api.counts())
+    assert {purpose.partition(".")[0] for purpose in purposes} == {"coverage"}
+    assert len(rows_of(found, "coverage")) == len(found.rows) == 4
+    given = {name for name, part in found.summary.items() if part is not None}
     # No premise rows, so no composite: a share of what nobody judged would be a wrong number.
     assert given == {"coverage"}
-
-
-def test_two_processes_come_to_the_same_as_one(
-    everything: Finished, trace: str, messages_api: MessagesApi, tmp_path: Path
-) -> None:
-    posts = messages_api.counts()["posts"]
-    messages_api.reset()
-    apart = Evaluations(tmp_path / "apart")
-    apart.folder.mkdir()
-    spread = apart.run("evals/", "--traces", trace, "-n", "2", api=messages_api)
-    assert spread.code == 0, spread.output
-    assert messages_api.counts()["posts"] == posts
-    assert content_of(spread) == content_of(everything)
-    assert spread.summary == everything.summary
 
 
 def test_a_second_run_asks_for_nothing_and_a_part_is_taken_up(
@@ -252,11 +255,15 @@ def test_a_second_run_asks_for_nothing_and_a_part_is_taken_up(
     arguments = ["--traces", str(make_trace(4, 3))]
     part = evaluations.run("evals/", *arguments, "-k", "w0001 or w0002", api=messages_api)
     assert part.code == 0, part.output
-    kept = asked(messages_api)
+    assert (part.info["selected"], part.info["collected"]) == (2 * 5, 4 * 5)
+    kept = asked(messages_api.counts())
     assert kept["coverage.gold"] == kept["set_level.judge"] == 2
+    assert kept["premise.minimality"] == 2
+    assert kept["premise.pass_1"] == kept["premise.pass_2"] == 6
     messages_api.reset()
     whole = evaluations.run("evals/", *arguments, api=messages_api)
-    assert asked(messages_api)["coverage.gold"] == asked(messages_api)["set_level.judge"] == 2
+    rest = asked(messages_api.counts())
+    assert rest["coverage.gold"] == rest["set_level.judge"] == 2
     messages_api.reset()
     again = evaluations.run("evals/", *arguments, api=messages_api)
     assert messages_api.counts()["posts"] == 0
@@ -268,18 +275,13 @@ def test_a_second_run_asks_for_nothing_and_a_part_is_taken_up(
     assert values[0] == values[1]
 
 
-def test_gates_hold_the_new_figures(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    arguments = ["evals/", "--traces", str(make_trace(4, 3))]
+def test_gates_hold_the_new_figures(whole: Whole, messages_api: MessagesApi) -> None:
     metrics = ("coverage_explicit", "quality_coverage", "redundancy_rate")
-    at_least_0 = [f"--gate={metric} >= 0" for metric in metrics]
-    met = evaluations.run(*arguments, *at_least_0, api=messages_api)
-    assert met.code == 0, met.output
-    missed = evaluations.run(*arguments, *(f"--gate={m} > 1" for m in metrics), api=messages_api)
-    assert missed.code == 10, missed.output
-    assert [gate["passed"] for gate in missed.info["gates"]] == [False] * 3
-    assert all(gate["metric_value"] is not None for gate in missed.info["gates"])
+    gates = [f"--gate={metric} {limit}" for limit in (">= 0", "> 1") for metric in metrics]
+    run = whole.evaluations.run("evals/", "--traces", whole.trace, *gates, api=messages_api)
+    assert run.code == 10, run.output
+    assert [gate["passed"] for gate in run.info["gates"]] == [True] * 3 + [False] * 3
+    assert all(gate["metric_value"] is not None for gate in run.info["gates"])
 
 
 @pytest.mark.parametrize(
@@ -301,15 +303,15 @@ def test_a_gate_on_an_instrument_that_was_not_run_is_not_met(
     run = evaluations.run(path, *traces, "--gate", f"{metric} >= 0", api=messages_api)
     assert run.code == 10, run.output
     assert lacking in run.info["gates"][0]["why"]
+    assert {f"evals/{row['instrument']}" for row in run.rows} == {path}
 
 
 def test_policy_changes_figures_and_makes_no_call(
-    everything: Finished, evaluations: Evaluations, trace: str, messages_api: MessagesApi
+    whole: Whole, everything: Finished, messages_api: MessagesApi
 ) -> None:
-    messages_api.reset()
-    run = evaluations.run(
+    run = whole.evaluations.run(
         "evals/",
-        *("--traces", trace, "--coverage-policy", "partial_credit=0"),
+        *("--traces", whole.trace, "--coverage-policy", "partial_credit=0"),
         api=messages_api,
     )
     assert run.code == 0, run.output
@@ -323,9 +325,9 @@ def test_policy_changes_figures_and_makes_no_call(
 
 
 def test_requests_of_all_instruments_are_answered_in_three_rounds(
-    evaluations: Evaluations, trace: str, tmp_path: Path
+    evaluations: Evaluations, make_trace: MakeTrace, tmp_path: Path
 ) -> None:
-    arguments = ["evals/", "--traces", trace, "--judge-model", "other-model"]
+    arguments = ["evals/", "--traces", str(make_trace(3, 2)), "--judge-model", "other-model"]
     sizes: list[int] = []
     while True:
         folder = tmp_path / f"round-{len(sizes)}"
@@ -333,13 +335,32 @@ def test_requests_of_all_instruments_are_answered_in_three_rounds(
         assert run.code == 0, run.output
         if not folder.exists():
             break
+        assert not run.run_dir.exists()
         sizes.append(answer_round(folder))
         command = [sys.executable, "-m", "evals.judging", "import", "--requests", str(folder)]
         command += ["--results", str(folder / "results.jsonl"), "--into", str(evaluations.store)]
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     # What needs no answer; pass 2, matching, topics and answering; comparison.
     assert len(sizes) == 3
-    assert sizes[0] == 24 + 6 + 6 + 6 + 6
+    assert sizes[0] == 6 + 3 + 3 + 3 + 3
     assert sum(sizes) == sum(calls_of(run).values())
     assert {row["outcome"] for row in run.rows} <= {"sound", "unsound", "scored"}
     assert run.info["calls_sent"] == 0
+    sources = Counter(call["source"] for row in run.rows for call in row["calls"])
+    assert set(sources) == {"store"}
+
+
+def answer_round(folder: Path) -> int:
+    """Answer an exported round as a Message Batch does; return the number of requests."""
+    lines = (folder / "requests.jsonl").read_text("utf-8").splitlines()
+    requests = [json.loads(line) for line in lines]
+    results = [
+        {
+            "custom_id": request["custom_id"],
+            "result": {"type": "succeeded", "message": message_to(request["params"], "none")},
+        }
+        for request in requests
+    ]
+    text = "".join(f"{json.dumps(result)}\n" for result in reversed(results))
+    (folder / "results.jsonl").write_text(text, encoding="utf-8")
+    return len(requests)

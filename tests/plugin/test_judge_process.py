@@ -12,13 +12,8 @@ from typing import Any
 
 import pytest
 
-from evals.config import (
-    NO_LIMITS,
-    RECORDED_JUDGE_MODEL,
-    RECORDINGS_DIR,
-    SAMPLE_TRACE,
-    RunConfig,
-)
+from evals.config import NO_LIMITS, RunConfig
+from evals.defaults import RECORDED_JUDGE_MODEL, RECORDINGS_DIR, SAMPLE_TRACE
 from evals.errors import JudgeProcessError, StoreError
 from evals.judge_process.child import ended
 from evals.judge_process.client import JudgeProcess
@@ -26,6 +21,7 @@ from evals.judge_process.evaluations import PREMISE
 from evals.judge_process.process import start_process
 from evals.judge_process.wire import Failed, Start
 from evals.judging.case import Row, RunContext
+from evals.judging.gist import gist_of
 from evals.judging.request import JudgeSettings
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
@@ -85,6 +81,9 @@ def test_a_judge_that_is_killed_stops_the_run_with_one_message_and_loses_no_answ
     assert killed.info["complete"] is False
     assert killed.info["cost_usd"] is None
     assert "did not end by itself" in killed.info["cost_unknown_why"]
+    assert killed.info["counts_are"] == "at_least"
+    assert 0 < killed.info["calls_sent"] <= messages_api.counts()["posts"]
+    assert "(at least " in " ".join(killed.output.split())
     assert 0 < len(killed.rows) < 60
     first_half = messages_api.counts()["posts"]
     resumed = evaluations.run(*arguments, api=messages_api)
@@ -119,7 +118,6 @@ def judge_with(start: Start) -> JudgeProcess:
     return JudgeProcess(
         start_process(live=False),
         start,
-        lambda _, text: ConclusionRow.model_validate_json(text),
         lambda _, __: None,
     )
 
@@ -138,11 +136,14 @@ def a_case() -> str:
     return f"{PREMISE}::test_conclusion[{catalog[0].case_id}]"
 
 
-def test_what_comes_back_is_the_row_and_the_json_that_it_was_read_from(judge: JudgeProcess) -> None:
+def test_what_comes_back_is_the_row_as_json_and_what_is_known_of_it(judge: JudgeProcess) -> None:
     judge.submit([a_case()])
-    found = judge.delivered(a_case())
-    assert found.row.outcome in {"sound", "unsound"}
-    assert found.row_json == found.row.model_dump_json()
+    gist = judge.delivered(a_case())
+    text = judge.row_json(a_case())
+    row = ConclusionRow.model_validate_json(text)
+    assert row.model_dump_json() == text
+    assert gist == gist_of(row)
+    assert gist.judged.outcome in {"sound", "unsound"}
     judge.close()
     assert judge.counts is not None
     assert judge.counts.answers == {"recording": 3}
@@ -156,7 +157,7 @@ def test_an_item_that_the_judge_does_not_know_is_an_error_and_no_verdict(
     judge.submit([unknown, a_case()])
     with pytest.raises(JudgeProcessError, match="no such case"):
         judge.delivered(unknown)
-    assert judge.delivered(a_case()).row.outcome in {"sound", "unsound"}
+    assert judge.delivered(a_case()).judged.outcome in {"sound", "unsound"}
 
 
 def test_what_a_closed_judge_has_not_done_is_cancelled(judge: JudgeProcess) -> None:
@@ -194,6 +195,46 @@ def test_ctrl_c_in_the_middle_of_handing_it_items_leaves_nobody_waiting(
     with pytest.raises(CancelledError):
         judge.delivered(keys[0])
     assert not judge.has_told_all
+
+
+def stopped_at_work(judge: JudgeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge.submit([a_case()])
+    judge.delivered(a_case())
+    judge._process.send_signal(signal.SIGSTOP)
+    # Where it is waited for as long as usual, the test does not end.
+    monkeypatch.setattr("evals.judge_process.client._CLOSE_TIMEOUT_S", 600.0)
+
+
+def test_a_stopped_judge_is_not_waited_for_after_ctrl_c(
+    judge: JudgeProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped_at_work(judge, monkeypatch)
+    judge.close(at_once=True)
+    assert not judge.has_told_all
+
+
+def test_a_judge_that_is_waited_for_can_be_killed_from_a_signals_handler(
+    judge: JudgeProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped_at_work(judge, monkeypatch)
+    before = signal.signal(signal.SIGUSR1, lambda *_: judge.kill())
+    main_thread = threading.main_thread().ident or 0
+    threading.Timer(0.1, lambda: signal.pthread_kill(main_thread, signal.SIGUSR1)).start()
+    judge.close()
+    signal.signal(signal.SIGUSR1, before)
+    assert not judge.has_told_all
+
+
+def test_ctrl_c_never_reaches_a_judge_not_even_before_it_can_ignore_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    started = start_process(live=False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        started.process.send_signal(number)
+    started.connection.close()
+    assert started.process.wait() == 0
+    assert capfd.readouterr() == ("", "")
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
 
 
 def test_a_row_that_cannot_be_told_is_told_as_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ PROGRESS = Progress(
     judged=310,
     selected=2_000,
     in_flight=64,
+    pace=None,
     retries=0,
     batch_round=None,
     input_tokens=0,

@@ -6,8 +6,9 @@ import pytest
 
 from evals.judging.batch.status import RoundStatus
 from evals.judging.batch.wire import RequestCounts
-from evals.judging.budget import Spending
 from evals.judging.engine import EngineCounts
+from evals.judging.ledger import Spending
+from evals.judging.limiter import Pace
 from evals.judging.prices import NO_TOKENS, TokenCounts
 from evals.plugin.progress import Meter, Progress, TimeLeft, live_text, plain_text
 
@@ -23,6 +24,7 @@ FULL = Progress(
     judged=12_310,
     selected=50_000,
     in_flight=64,
+    pace=Pace(limit=64, max_in_flight=64, hold_s=0.0, is_asked=False, refused_for_s=0.0),
     retries=312,
     batch_round=None,
     input_tokens=12_400_000,
@@ -35,6 +37,7 @@ USUAL = Progress(
     judged=310,
     selected=2_000,
     in_flight=64,
+    pace=FULL.pace,
     retries=12,
     batch_round=None,
     input_tokens=1_200_000,
@@ -68,6 +71,84 @@ def test_the_line_fits_and_keeps_what_matters_most(
     assert live_text(progress, width) == text
 
 
+def slowed(
+    progress: Progress,
+    *,
+    limit: int = 64,
+    hold_s: float = 0.0,
+    is_asked: bool = False,
+    refused_for_s: float = 0.0,
+    in_flight: int = 0,
+) -> Progress:
+    return replace(
+        progress, in_flight=in_flight, pace=Pace(limit, 64, hold_s, is_asked, refused_for_s)
+    )
+
+
+ASKED = slowed(FULL, limit=12, hold_s=11.2, is_asked=True)
+OUTAGE = slowed(FULL, limit=1, hold_s=299.1, is_asked=True, refused_for_s=401.9)
+
+
+@pytest.mark.parametrize(
+    ("progress", "width", "text"),
+    [
+        (
+            slowed(FULL, limit=12, in_flight=9),
+            79,
+            "judged 12,310/50,000, 9/12 in flight, 312 retries, $123.45, 1 h 19 min left",
+        ),
+        (
+            slowed(USUAL, hold_s=11.2, is_asked=True),
+            79,
+            "judged 310/2,000, held 12 s (server asked), 0 in flight, $1.23, 4 min left",
+        ),
+        (
+            slowed(USUAL, limit=1, hold_s=2.4, refused_for_s=29.9),
+            79,
+            "judged 310/2,000, held 3 s, 0/1 in flight, 12 retries, $1.23, 4 min left",
+        ),
+        (
+            slowed(USUAL, limit=1, in_flight=1, refused_for_s=65),
+            79,
+            "judged 310/2,000, no answer for 65 s, 1/1 in flight, $1.23, 4 min left",
+        ),
+        (ASKED, 79, "judged 12,310/50,000, held 12 s (server asked), $123.45, 1 h 19 min left"),
+        (ASKED, 46, "judged 12,310/50,000, held 12 s (server asked)"),
+        (
+            OUTAGE,
+            79,
+            "judged 12,310/50,000, held 300 s (server asked), no answer for 6 min",
+        ),
+        (OUTAGE, 60, "judged 12,310/50,000, held 300 s (server asked)"),
+    ],
+)
+def test_what_slows_the_run_down_is_said_and_stays_longest(
+    progress: Progress, width: int, text: str
+) -> None:
+    assert live_text(progress, width) == text
+
+
+def test_no_state_of_a_run_breaks_eighty_columns() -> None:
+    """The widest there is: five minutes are the longest hold, ten the longest outage."""
+    widest = slowed(
+        replace(FULL, judged=99_999, selected=100_000, retries=99_999, cost_usd=9_999.99),
+        limit=63,
+        in_flight=63,
+        hold_s=300,
+        is_asked=True,
+        refused_for_s=659,
+    )
+    assert len(live_text(widest, 79)) <= 79
+    assert "held 300 s (server asked), no answer for 10 min" in live_text(widest, 79)
+
+
+def test_a_log_is_told_what_slows_the_run_down() -> None:
+    assert plain_text(OUTAGE) == (
+        "20 min 15 s: judged 12,310/50,000, held 300 s (server asked), no answer for 6 min,"
+        " 0/1 in flight, 312 retries, 12M in 3.1M out, $123.45, 1 h 19 min left"
+    )
+
+
 def test_a_log_gets_all_of_it() -> None:
     assert plain_text(FULL) == (
         "20 min 15 s: judged 12,310/50,000, 64 in flight, 312 retries, 12M in 3.1M out, $123.45,"
@@ -78,7 +159,7 @@ def test_a_log_gets_all_of_it() -> None:
 def test_what_is_not_known_or_zero_is_left_out() -> None:
     nothing = replace(USUAL, retries=0, input_tokens=0, output_tokens=0, cost_usd=None, left_s=None)
     assert live_text(nothing, 79) == "judged 310/2,000, 64 in flight"
-    assert live_text(replace(nothing, in_flight=None), 79) == "judged 310/2,000"
+    assert live_text(replace(nothing, in_flight=None, pace=None), 79) == "judged 310/2,000"
     zero = replace(nothing, cost_usd=0.0, in_flight=0)
     assert live_text(zero, 79) == "judged 310/2,000, 0 in flight"
 
@@ -236,6 +317,14 @@ def test_retries_and_calls_in_flight_are_the_judges() -> None:
     progress = Meter(run, "live", 4).read(1)
     assert progress is not None
     assert live_text(progress, 79) == "judged 1/10, 4 in flight, 3 retries"
+
+
+def test_what_slows_the_run_down_is_what_the_judge_tells() -> None:
+    pace = Pace(limit=3, max_in_flight=4, hold_s=12, is_asked=True, refused_for_s=0)
+    run = Run(judged=1, selected=10, counts=replace(counts(calls=5, in_flight=1), pace=pace))
+    progress = Meter(run, "live", 4).read(1)
+    assert progress is not None
+    assert live_text(progress, 79) == "judged 1/10, held 12 s (server asked), 1/3 in flight"
 
 
 def test_tokens_and_cost_are_those_of_what_was_bought() -> None:

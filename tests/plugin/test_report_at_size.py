@@ -14,7 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.browser.chromium import browser, needs_chromium
 from tests.messages_api.fixtures import MessagesApi
-from tests.plugin.conftest import ROOT, Evaluations, MakeTrace
+from tests.plugin.runs import ROOT, Evaluations, Finished, MakeTrace, write_trace
 from tests.report.page_blocks import Reader, lines
 
 __all__ = ["browser"]
@@ -65,16 +65,41 @@ def counts_in(page: str) -> dict[str, int]:
     return {name: int(count) for name, count in found if int(count)}
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+class Large:
+    """Runs over the same 30 conclusions on one store."""
+
+    def __init__(self, folder: Path, api: MessagesApi) -> None:
+        self._evaluations = Evaluations(folder)
+        self._api = api
+        self._trace = str(write_trace(folder / "trace.jsonl", 6, 5))
+        (folder / "small_table.py").write_text(SMALL_TABLE, encoding="utf-8")
+
+    def run(self, *arguments: str) -> Finished:
+        own = ("--traces", self._trace, "-p", "small_table")
+        return self._evaluations.run(PREMISE, *own, *arguments, api=self._api)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory, messages_api_process: MessagesApi) -> Large:
+    messages_api_process.reset()
+    return Large(tmp_path_factory.mktemp("large"), messages_api_process)
+
+
+@pytest.fixture(scope="module")
+def large_run(large: Large) -> Finished:
+    return large.run()
+
+
+@pytest.fixture(scope="module")
+def large_run_of_two(large: Large) -> Finished:
+    return large.run("-n", "2")
+
+
+@pytest.mark.parametrize("name", ["large_run", "large_run_of_two"])
 def test_a_large_run_draws_findings_and_a_sample_and_counts_every_row(
-    workers: list[str],
-    evaluations: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
-    small_table: list[str],
+    name: str, request: pytest.FixtureRequest
 ) -> None:
-    trace = str(make_trace(6, 5))
-    run = evaluations.run(PREMISE, "--traces", trace, *small_table, *workers, api=messages_api)
+    run: Finished = request.getfixturevalue(name)
     assert run.code == 0, run.output
     outcomes = Counter(row["outcome"] for row in run.rows)
     assert outcomes["unsound"] > SHOWN
@@ -97,17 +122,8 @@ def test_a_large_run_draws_findings_and_a_sample_and_counts_every_row(
     assert {path.stat().st_mode & 0o777 for path in run.run_dir.iterdir()} == {0o600}
 
 
-def test_the_same_answers_draw_the_same_rows(
-    evaluations: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
-    small_table: list[str],
-) -> None:
-    arguments = [PREMISE, "--traces", str(make_trace(6, 5)), *small_table]
-    pages = [
-        (evaluations.run(*arguments, api=messages_api).run_dir / "report.html").read_text("utf-8")
-        for _ in range(2)
-    ]
+def test_the_same_answers_draw_the_same_rows(large: Large, large_run: Finished) -> None:
+    pages = [(run.run_dir / "report.html").read_text("utf-8") for run in (large_run, large.run())]
     first, again = [[row["testId"] for row in drawn_in(page)] for page in pages]
     assert first == again
     assert len(set(first)) == SHOWN + SAMPLE
@@ -168,14 +184,9 @@ def test_a_page_that_is_asked_for_after_each_test_has_every_row(
 
 @needs_chromium
 def test_the_filters_of_a_large_run_count_all_and_hide_what_is_drawn(
-    browser: webdriver.Chrome,
-    evaluations: Evaluations,
-    make_trace: MakeTrace,
-    messages_api: MessagesApi,
-    small_table: list[str],
+    browser: webdriver.Chrome, large_run: Finished
 ) -> None:
-    trace = str(make_trace(6, 5))
-    run = evaluations.run(PREMISE, "--traces", trace, *small_table, api=messages_api)
+    run = large_run
     browser.get((run.run_dir / "report.html").as_uri())
 
     def shown() -> list[str]:
@@ -201,14 +212,13 @@ def cached_in(evaluations: Evaluations) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
-def test_judging_another_trace_adds_nothing_to_pytests_cache(
+def test_judging_a_trace_adds_nothing_to_pytests_cache(
     workers: list[str], evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
-    for windows in (2, 3):
-        trace = str(make_trace(windows, 2))
-        run = evaluations.run(PREMISE, "--traces", trace, *workers, api=messages_api)
-        assert run.code == 0, run.output
-        assert not [text for text in cached_in(evaluations).values() if "w0001" in text]
+    trace = str(make_trace(2, 2))
+    run = evaluations.run(PREMISE, "--traces", trace, *workers, api=messages_api)
+    assert run.code == 0, run.output
+    assert not [text for text in cached_in(evaluations).values() if "w0001" in text]
 
 
 def test_what_failed_is_remembered_and_selected_alone(
@@ -240,7 +250,11 @@ def test_a_run_that_asks_for_what_is_new_remembers_and_has_it_first(
     assert len(json.loads(cached_in(evaluations)["nodeids"])) == 6
 
 
-def test_the_ids_of_other_tests_are_remembered_as_ever(evaluations: Evaluations) -> None:
+def test_bare_pytest_knows_nothing_of_evaluations_and_remembers_ids_as_ever(
+    evaluations: Evaluations,
+) -> None:
     run = evaluations.run("tests/test_untrusted.py", "-q", cwd=ROOT)
     assert run.code == 0, run.output
+    assert "judge:" not in run.output
+    assert not run.run_dir.exists()
     assert "tests/test_untrusted.py::" in cached_in(evaluations)["nodeids"]

@@ -285,22 +285,14 @@ def test_x_stops_at_a_hard_failure_with_the_same_exit_code(
     assert run.info["complete"] is False
 
 
-def test_what_a_killed_run_of_the_same_name_left_is_not_read(
+def test_what_a_killed_run_of_the_same_name_left_is_not_read_and_nothing_but_answers_is_left(
     evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
 ) -> None:
-    store = AnswerStore(evaluations.store)
-    store.set_state("run-1", "aborted", "closed")
-    store.close()
+    with closing(AnswerStore(evaluations.store)) as killed:
+        killed.set_state("run-1", "aborted", "closed")
     run = evaluations.run(PREMISE, "--traces", str(make_trace(2, 2)), "-n", "2", api=messages_api)
     assert run.code == 0, run.output
     assert len(run.rows) == 4
-
-
-def test_a_run_leaves_nothing_but_answers_in_the_store(
-    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
-) -> None:
-    run = evaluations.run(PREMISE, "--traces", str(make_trace(2, 2)), "-n", "2", api=messages_api)
-    assert run.code == 0, run.output
     with closing(sqlite3.connect(evaluations.store)) as store:
         kept = {
             table: store.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

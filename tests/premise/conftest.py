@@ -1,7 +1,6 @@
 """Builders of windows, answers and rows that the premise tests share."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,63 +8,18 @@ import pytest
 from evals.premise.row import AttributedSlot, ConclusionRow
 from evals.premise.schema import MinimalityItem, Pass1, Pass2
 from evals.premise.verdict import verdict_of
-from evals.records import (
-    Call,
-    Conclusion,
-    Message,
-    Provenance,
-    Unjudged,
-    Window,
-    conclusion_id_of,
-    window_text_hash_of,
-)
-
-NOON = datetime(2026, 6, 4, 12, 0, 0, tzinfo=UTC)
-
-
-def _messages(texts: Sequence[str | tuple[str, str]], prefix: str) -> tuple[Message, ...]:
-    pairs = [("vince", item) if isinstance(item, str) else item for item in texts]
-    return tuple(
-        Message(
-            message_id=f"{prefix}{index}",
-            peer_id=peer,
-            text=text,
-            sent_at=NOON + timedelta(minutes=index),
-        )
-        for index, (peer, text) in enumerate(pairs, start=1)
-    )
+from evals.records import Call, Unjudged, Window
+from tests.scripted import Said, call_of, provenance_of, window_of
 
 
 def _make_window(
-    messages: Sequence[str | tuple[str, str]] = ("I start at the bakery on Monday",),
-    conclusions: Sequence[str] = ("vince starts at the bakery on 2026-06-08",),
+    messages: Sequence[Said] = ("I start at the bakery on Monday",),
+    conclusions: Sequence[Said] = ("vince starts at the bakery on 2026-06-08",),
     *,
-    earlier: Sequence[str | tuple[str, str]] | None = None,
+    earlier: Sequence[Said] | None = None,
     window_id: str = "w1",
 ) -> Window:
-    listed = _messages(messages, "m")
-    return Window(
-        window_id=window_id,
-        conversation_id="talk-1",
-        peer_id="vince",
-        messages=listed,
-        window_text_hash=window_text_hash_of(listed),
-        window_reconstructed=False,
-        dataset_shape="production",
-        earlier_messages=None if earlier is None else _messages(earlier, "e"),
-        conclusions=tuple(
-            Conclusion(
-                conclusion_id=conclusion_id_of(window_id, ordinal, text),
-                ordinal=ordinal,
-                peer_id="vince",
-                text=text,
-                deriver_prompt_hash="d" * 64,
-                deriver_model_id="deriver-1",
-                derived_at=NOON + timedelta(hours=1),
-            )
-            for ordinal, text in enumerate(conclusions)
-        ),
-    )
+    return window_of(messages, conclusions, earlier=earlier, window_id=window_id)
 
 
 def _pass_1(**changed: Any) -> dict[str, Any]:
@@ -94,23 +48,6 @@ def _pass_2(**changed: Any) -> dict[str, Any]:
     }
     assert set(changed) <= set(answer)
     return answer | changed
-
-
-def _call(purpose: str, request_hash: str, **changed: Any) -> Call:
-    fields: dict[str, Any] = {
-        "purpose": purpose,
-        "request_hash": request_hash,
-        "prompt_hash": "f" * 64,
-        "source": "store",
-        "model_asked": "judge-1",
-        "model_served": "judge-1",
-        "input_tokens": 100,
-        "cache_read_tokens": 0,
-        "cache_write_tokens": 0,
-        "output_tokens": 10,
-        "attempts": 0,
-    }
-    return Call(**(fields | changed))
 
 
 def _make_row(
@@ -150,31 +87,11 @@ def _make_row(
         "text": " ".join(["word"] * words),
         "token_count": words,
     }
-    provenance = Provenance(
-        run_id="run-1",
-        bench_version="0",
-        judge_model_id="judge-1",
-        judge_prompt_hashes={},
-        reasoning_enabled=False,
-        judge_repeat=0,
-        dataset_shape="benchmark",
-        git_commit=None,
-        git_dirty=None,
-        window_id="w1",
-        window_text_hash="0" * 64,
-        window_message_ids=(),
-        message_timestamps=(),
-        window_reconstructed=True,
-        peer_id=None,
-        deriver_prompt_hash=None,
-        deriver_model_id=None,
-        derived_at=None,
-    )
     return ConclusionRow(
         kind="conclusion",
         instrument="premise",
         calls=tuple(calls),
-        provenance=provenance,
+        provenance=provenance_of(),
         conclusion_id=name,
         conversation_id=None,
         peer_id="vince",
@@ -207,7 +124,7 @@ def pass_2() -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def make_call() -> Callable[..., Call]:
     """``make_call(purpose, request_hash, **changed)``."""
-    return _call
+    return call_of
 
 
 @pytest.fixture

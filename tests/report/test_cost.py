@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evals.config import NO_LIMITS
-from evals.report.cost import budget_text, cost_text, dollars, short, tokens_text
+from evals.report.cost import budget_text, cost_text, dollars, sent_text, short, tokens_text
 from evals.report.terminal import ReportPaths, summary_lines
 from evals.runs.bought import TokensBought
 from evals.runs.record import RunInfo
@@ -20,8 +20,12 @@ TOKENS = TokensBought(input=200_000, cache_read=960_000, cache_write=40_000, out
 
 def bought(make_info: MakeInfo, **changes: Any) -> RunInfo:
     values: dict[str, Any] = {
+        "counts_are": "exact",
         "calls_sent": 412,
+        "calls_sent_again": 0,
+        "http_attempts": 415,
         "answers_bought": 411,
+        "calls_taken_up": 0,
         "tokens_bought": TOKENS,
         "cost_usd": 1.2345,
         "cost_unknown_why": None,
@@ -35,6 +39,21 @@ def test_a_known_cost_names_its_prices_calls_and_tokens(make_info: MakeInfo) -> 
         "$1.23 (prices of 2026-11-30; 412 calls, 1.2 M tokens in of which 80 % read from cache,"
         " 30 k out)"
     )
+
+
+def test_counts_of_a_judge_that_was_killed_are_told_as_lower_bounds(make_info: MakeInfo) -> None:
+    changes = {"cost_usd": None, "cost_unknown_why": "it was killed", "counts_are": "at_least"}
+    info = bought(make_info, **changes)
+    assert sent_text(info) == "at least 412 calls, 415 HTTP attempts"
+    assert cost_text(info).startswith("unknown: it was killed (at least 412 calls, 1.2 M tokens")
+    nothing = TokensBought(input=0, cache_read=0, cache_write=0, output=0)
+    none = bought(make_info, **changes, calls_sent=0, answers_bought=0, tokens_bought=nothing)
+    assert cost_text(none) == "unknown: it was killed (at least 0 calls)"
+
+
+def test_counts_that_nobody_could_tell_are_told_as_unknown(make_info: MakeInfo) -> None:
+    assert sent_text(make_info()) == "unknown"
+    assert cost_text(make_info()) == "unknown: the run did not come to its end"
 
 
 def test_an_unknown_cost_says_why_and_shows_no_dollars(make_info: MakeInfo) -> None:
@@ -52,7 +71,16 @@ def test_a_run_on_stored_answers_made_no_calls(make_info: MakeInfo) -> None:
 
 
 def test_answers_to_an_earlier_runs_batch_are_a_cost_without_a_call(make_info: MakeInfo) -> None:
-    assert cost_text(bought(make_info, calls_sent=0)).startswith("$1.23 (prices of 2026-11-30; 0 c")
+    info = bought(make_info, calls_sent=0, calls_taken_up=411)
+    assert cost_text(info).startswith(
+        "$1.23 (prices of 2026-11-30; 0 calls and the answers to 411 of an earlier run, 1.2 M"
+    )
+    assert sent_text(info) == "0 calls, 415 HTTP attempts"
+
+
+def test_calls_that_were_sent_again_are_told_beside_the_others(make_info: MakeInfo) -> None:
+    info = bought(make_info, calls_sent_again=1_203)
+    assert sent_text(info) == "412 calls, 1,203 sent again, 415 HTTP attempts"
 
 
 @pytest.mark.parametrize("changes", [{"cost_usd": None}, {"cost_unknown_why": "no price"}])
@@ -106,6 +134,15 @@ def test_a_budget_says_what_was_allowed_and_what_ran_out(make_info: MakeInfo) ->
     assert budget_text(info) == (
         "1 call, 2,000,000 tokens, $2.50; BUDGET USED UP (--max-calls 1: 1 sent): nothing more was"
         " sent"
+    )
+
+
+def test_a_budget_that_bought_nothing_was_too_small(make_info: MakeInfo) -> None:
+    changes = {"calls_sent": 0, "answers_bought": 0, "budget_ran_out": "--max-calls 0: 0 sent"}
+    info = bought(make_info, **changes)
+    assert budget_text(info) == (
+        "none set; BUDGET TOO SMALL (--max-calls 0: 0 sent): nothing was sent; --plan says how much"
+        " is needed"
     )
 
 

@@ -10,6 +10,7 @@ from evals.report.links import cases_link
 from evals.report.page import headline_html
 from evals.report.rows import filter_css
 from evals.report.sections.run import SKIPPED_SHOWN, provenance
+from evals.runs.bought import TokensBought
 from evals.runs.gates import GateResult
 from evals.runs.record import RunInfo
 from evals.runs.summary import summarize
@@ -124,8 +125,13 @@ def test_provenance_is_complete(make_info: MakeInfo, make_row: MakeRow) -> None:
         allow_unjudged=0.025,
         skip_bad_records=True,
         gate_expressions=("pass_rate >= 0.8", "unjudged_share <= 0.1"),
+        counts_are="exact",
         calls_sent=1200,
+        calls_sent_again=0,
         http_attempts=1,
+        answers_bought=0,
+        calls_taken_up=0,
+        tokens_bought=TokensBought(input=0, cache_read=0, cache_write=0, output=0),
     )
     words = Reader(headline_html(info, summarize([make_row()]))).words
     for wanted in (

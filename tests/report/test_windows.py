@@ -11,7 +11,7 @@ import pytest
 from evals.errors import RunError
 from evals.judging.case import Row
 from evals.records import Window
-from evals.report.paged import facet
+from evals.report.paged import Facet
 from evals.report.templates import script_hash
 from evals.report.windows import page_script, windows_pieces, write_windows
 from evals.runs.record import RunInfo
@@ -232,7 +232,10 @@ def test_calls_and_provenance_are_those_of_each_instrument() -> None:
 
 
 def test_a_choice_that_an_item_has_twice_counts_once() -> None:
-    assert facet([["a", "b", "a"], ["a"], []]) == {
+    facet = Facet()
+    for choices in (["a", "b", "a"], ["a"], []):
+        facet.add(choices)
+    assert facet.values == {
         "choices": [["a", 2], ["b", 1]],
         "rows": [[0, 1], [0], []],
     }

@@ -16,7 +16,7 @@ from evals.premise.row import ConclusionRow
 from evals.records import Window
 from evals.report.cases import write_cases
 from evals.report.windows import write_windows
-from evals.runs.summary import rows_of
+from evals.runs.stored import rows_of
 from tests.browser.chromium import browser, needs_chromium
 from tests.report.conftest import info_of
 from tests.report.window_rows import (

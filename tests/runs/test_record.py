@@ -12,9 +12,10 @@ from evals.errors import RunError
 from evals.judging.case import Row
 from evals.premise.row import ConclusionRow
 from evals.records import Window
+from evals.runs.bought import TokensBought
 from evals.runs.gates import check_gates, parse_gates
-from evals.runs.load import ROW_SHAPES
 from evals.runs.record import RunInfo, RunWriter, load_run
+from evals.runs.stored import ROW_SHAPES
 from evals.runs.summary import summarize
 from evals.runs.writer import write_atomically
 
@@ -69,8 +70,13 @@ def test_a_run_comes_back_as_it_was_written(
         collected=3,
         selected=3,
         models_served=("unknown-claude",),
+        counts_are="exact",
         calls_sent=4,
+        calls_sent_again=1,
         http_attempts=5,
+        answers_bought=4,
+        calls_taken_up=0,
+        tokens_bought=TokensBought(input=40, cache_read=0, cache_write=0, output=4),
         gate_expressions=("pass_rate >= 0.5", "mean_minimality >= 0.5"),
         gates=check_gates(parse_gates(["pass_rate >= 0.5", "mean_minimality >= 0.5"]), summary),
     )
@@ -83,7 +89,7 @@ def test_a_run_comes_back_as_it_was_written(
 
     loaded = load_run(run_dir)
     assert loaded.info == info
-    assert loaded.rows == loaded.conclusions == tuple(rows)
+    assert list(loaded.rows) == list(loaded.conclusions) == rows
     assert loaded.windows == {window.window_id: window}
     assert loaded.summary == summary
     assert loaded.cut_rows == 0
@@ -217,7 +223,8 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = subprocess.run([sys.executable, "-c", program], cwd=root, check=False)
     assert done.returncode < 0
     loaded = load_run(run_dir)
-    assert (loaded.rows, loaded.info.complete, loaded.cut_rows) == ((make_row(),), False, 0)
+    assert list(loaded.rows) == [make_row()]
+    assert (loaded.info.complete, loaded.cut_rows) == (False, 0)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 100, 1_000])
@@ -285,7 +292,7 @@ def test_another_instrument_is_one_entry_in_the_table_of_shapes(
         load_run(killed)
     monkeypatch.setitem(ROW_SHAPES, "other", OtherRow)
     loaded = load_run(killed)
-    assert loaded.rows == (*loaded.conclusions, row)
+    assert list(loaded.rows) == [*loaded.conclusions, row]
     assert len(loaded.conclusions) == 3
 
 
@@ -336,7 +343,15 @@ def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
         ("run.json", b'"complete": true', b'"complete": 1', "", "complete: "),
         ("run.json", b'"selected": 3', b'"selected": 3, "x": 1', "", "x: "),
         ("run.json", b'"run_id"', b"run_id", "", "Invalid JSON"),
-        ("run.json", b'"calls_sent": 0', b'"calls_sent": -1', "", "calls_sent: "),
+        ("run.json", b'"calls_sent": null', b'"calls_sent": -1', "", "calls_sent: "),
+        (
+            "run.json",
+            b'"calls_sent": null',
+            b'"calls_sent": 1',
+            "",
+            "counts are null exactly where",
+        ),
+        ("run.json", b'"counts_are": "unknown"', b'"counts_are": "exact"', "", "counts are null"),
         ("run.json", b'"allow_unjudged": 0.0', b'"allow_unjudged": 2', "", "allow_unjudged: "),
         ("run.json", b'"judge_repeat"', b'"repeat"', "", "judge_repeat: Field required"),
         ("rows.jsonl", b'"judge_repeat":0,', b"", ":1", "provenance.judge_repeat: Field required"),

@@ -10,10 +10,10 @@ from syrupy.assertion import SnapshotAssertion
 from evals.errors import TooLargeError
 from evals.judging.prompts import PROMPTS_DIR
 from evals.judging.request import JudgeRequest, JudgeSettings
+from evals.judging.request_text import REQUEST_LIMIT_CHARS
 from evals.records import Window
 from evals.set_level.render import (
     MAX_ANSWER_TOKENS,
-    REQUEST_LIMIT_CHARS,
     THINKING_TOKENS,
     load_set_level_prompts,
     set_issues_request,

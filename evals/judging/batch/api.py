@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from evals.judging.batch.spool import SpooledBatch
 from evals.judging.batch.wire import BatchPage, BatchState, NotOfTheApiError, ShapeT, read
@@ -15,6 +16,8 @@ _PATH = "/v1/messages/batches"
 _PAGE = 100
 _SLOWEST_BYTES_A_SECOND = 250_000
 """Of an upload: below that it counts as hanging."""
+_LONGEST_LINE_BYTES = 32_000_000
+"""Of results: far above any answer. What never ends a line must not fill the memory."""
 _OK = 200
 
 
@@ -77,31 +80,41 @@ class BatchesApi:
             older = any(state.created_at < at for state in page.data)
             if older or not page.has_more or not page.data:
                 return found
-            after = f"&after_id={page.data[-1].id}"
+            last, after = after, f"&after_id={page.data[-1].id}"
+            if after == last:
+                what = "a list of batches that does not go on where it was asked to"
+                raise AttemptError(what, "retry", status=_OK)
 
-    async def results(self, batch_id: str) -> AsyncGenerator[bytes]:
+    async def results(self, state: BatchState) -> AsyncGenerator[bytes]:
         """Yield the result lines of a batch that has ended, without line breaks.
-
-        They are asked for at the batch's own address, whatever ``results_url`` says: the key goes
-        to no other host.
 
         Raises:
             AttemptError: there are none, or they broke off.
         """
         self.exchanges += 1
-        rest = b""
-        async with aclosing(self._client.stream(f"{_PATH}/{batch_id}/results")) as pieces:
+        rest: list[bytes] = []
+        rest_bytes = 0
+        async with aclosing(self._client.stream(_address_of(state, self.server))) as pieces:
             while True:
                 async with self._deadline(self._timeout_s):
                     piece = await anext(pieces, None)
                 if piece is None:
                     break
-                *lines, rest = (rest + piece).split(b"\n")
-                for line in lines:
+                first, *others = piece.split(b"\n")
+                rest.append(first)
+                rest_bytes += len(first)
+                if rest_bytes > _LONGEST_LINE_BYTES:
+                    what = f"a result line of more than {_LONGEST_LINE_BYTES} bytes"
+                    raise AttemptError(what, "retry")
+                if not others:
+                    continue
+                for line in (b"".join(rest), *others[:-1]):
                     if line.strip():
                         yield line
-        if rest.strip():
-            yield rest
+                rest, rest_bytes = [others[-1]], len(others[-1])
+        last = b"".join(rest)
+        if last.strip():
+            yield last
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -123,6 +136,17 @@ class BatchesApi:
                 raise
             what = f"no whole answer within {timeout_s:g} s"
             raise AttemptError(what, "retry", timed_out=True) from None
+
+
+def _address_of(state: BatchState, server: str) -> str:
+    """Return where the results are: where the server says, as long as that is at the server itself.
+
+    The key goes to no other host; behind a proxy, say, ``results_url`` names the host behind it.
+    """
+    url = state.results_url
+    if url is not None and urlsplit(url)[:2] == urlsplit(server)[:2]:
+        return url
+    return f"{_PATH}/{state.id}/results"
 
 
 def _read(shape: type[ShapeT], reply: Reply) -> ShapeT:

@@ -12,11 +12,12 @@ from functools import partial
 from typing import Protocol
 
 from evals.judging.batch.api import BatchesApi
-from evals.judging.batch.intake import RUN_AGAIN, Failure, Intake, Taken
-from evals.judging.batch.sending import Sender
+from evals.judging.batch.failures import Failure, lost, not_accepted, not_looked_at
+from evals.judging.batch.intake import Bought, Intake, Taken
+from evals.judging.batch.sending import NotAcceptedError, Sender
 from evals.judging.batch.spool import SpooledBatch
 from evals.judging.batch.status import RoundStatus
-from evals.judging.batch.wire import ENDED, NO_COUNTS, RequestCounts, sum_of
+from evals.judging.batch.wire import ENDED, NO_COUNTS, BatchState, RequestCounts, sum_of
 from evals.judging.message import ApiMessage
 from evals.judging.retry import RetryPolicy, Tries
 from evals.judging.store import AnswerStore, OpenBatch
@@ -38,8 +39,8 @@ class Follower(Protocol):
         """Raise where another model answered than was asked, or than answered before."""
         ...
 
-    def answered(self, request_hash: str, message: ApiMessage) -> None:
-        """Hear of an answer; it is in the store, or about to be."""
+    def answered(self, request_hash: str, message: ApiMessage, bought: Bought) -> None:
+        """Hear of an answer that has been stored."""
         ...
 
     def failed(self, request_hash: str, failure: Failure) -> None:
@@ -55,7 +56,7 @@ class _Waiting:
     tries: Tries
     """Failed exchanges since the server last said that the batch goes on."""
     counts: RequestCounts
-    is_new: bool
+    is_own: bool
     """Sent by this run."""
 
     @property
@@ -101,6 +102,12 @@ class Rounds:
         self._clock = clock
         self._chance = chance
         self._sender = Sender(api, store, policy, sleep=sleep, clock=clock, chance=chance)
+        self._known: set[str] = set()
+        """Submissions that were taken up, or sent here, whatever came of them."""
+        self._put_off: set[str] = set()
+        """Of those sent here: may be accepted, and to be looked for in the next round."""
+        self._is_put_off = False
+        """Whether anything waits in this round for others to end."""
         self._open: list[_Waiting] = []
         self._waited_for: list[_Waiting] = []
         self._notes: dict[str, None] = {}
@@ -126,39 +133,59 @@ class Rounds:
         return any(request_hash in each.hashes for each in self._open)
 
     async def load(self) -> None:
-        """Take up the batches that an earlier run, or another one, has open at this server.
+        """Take up what an earlier run, or another one, has open at this server; before each round.
 
         Raises:
             StoreError: the store cannot be read or written.
         """
         for batch in self._store.open_batches(self._api.server):
+            if batch.submission in self._known:
+                continue
+            self._known.add(batch.submission)
             hashes = self._store.hashes_in_batch(batch.submission)
+            is_own = batch.submission in self._put_off
             try:
-                named = (batch,) if batch.batch_id else await self._sender.recover(batch)
+                named: tuple[OpenBatch, ...] = (batch,)
+                if batch.batch_id is None:
+                    named = await self._sender.recover(batch, is_own=is_own)
             except AttemptError as failure:
                 # Asked again it could be paid for twice.
-                unknown = _not_sent(failure, self._api.server)
+                unknown = not_accepted(failure, self._api.server, in_doubt=True)
                 for request_hash in hashes:
                     self._follower.failed(request_hash, unknown)
             else:
-                self._open += [self._waiting(each, hashes) for each in named]
+                self._known |= {each.submission for each in named}
+                self._open += [self._waiting(each, hashes, is_own=is_own) for each in named]
 
-    async def send(self, batch: SpooledBatch) -> None:
+    async def send(self, batch: SpooledBatch) -> bool:
         """Send a batch; where it is not accepted its requests have failed, or are put off.
+
+        Returns:
+            False where the server said that it did not take it.
 
         Raises:
             StoreError: it cannot be written down.
         """
         try:
-            for each in await self._sender.send(batch):
-                self._open.append(self._waiting(each, batch.hashes, is_new=True))
-        except AttemptError as failure:
-            refused = _not_sent(failure, self._api.server)
-            if failure.kind == "slow_down" and self._open:
-                # As many as the server takes at once are under way: the others go after them.
-                refused = replace(refused, follow="again")
+            sent = await self._sender.send(batch)
+        except NotAcceptedError as error:
+            refused = not_accepted(error.failure, self._api.server, in_doubt=error.in_doubt)
+            if self._open and error.failure.kind in {"slow_down", "retry"}:
+                # Perhaps as many are under way as the server takes at once. Nothing is lost while
+                # those go on: so it is sent once they have ended, and looked for before.
+                refused = replace(refused, follow="later")
+                self._is_put_off = True
+                self._put_off.add(error.submission)
+                self._note(f"a batch of {len(batch.hashes)} requests was put off: {refused.what}")
+            else:
+                self._known.add(error.submission)  # what is in doubt the next run looks for
             for request_hash in batch.hashes:
                 self._follower.failed(request_hash, refused)
+            return error.in_doubt
+        for each in sent:
+            self._known.add(each.submission)
+            self._open.append(self._waiting(each, batch.hashes, is_own=True))
+        return True
 
     async def wait(self, needed: Callable[[frozenset[str]], bool]) -> None:
         """Wait until nothing more is to be heard of the batches that are needed.
@@ -171,7 +198,8 @@ class Rounds:
             StoreError: the store cannot be read or written.
         """
         self.number += 1
-        self._waited_for = [each for each in self._open if needed(each.hashes)]
+        is_put_off, self._is_put_off = self._is_put_off, False
+        self._waited_for = [each for each in self._open if is_put_off or needed(each.hashes)]
         delays = self._delays_s()
         while self._waited_for:
             await self._sleep(next(delays))
@@ -182,14 +210,12 @@ class Rounds:
         """Close connections."""
         await self._api.aclose()
 
-    def _waiting(
-        self, batch: OpenBatch, hashes: Iterable[str], *, is_new: bool = False
-    ) -> _Waiting:
+    def _waiting(self, batch: OpenBatch, hashes: Iterable[str], *, is_own: bool) -> _Waiting:
         tries = Tries(self._poll_policy, self._clock, self._chance)
-        return _Waiting(batch, frozenset(hashes), tries, NO_COUNTS, is_new)
+        return _Waiting(batch, frozenset(hashes), tries, NO_COUNTS, is_own)
 
     def _delays_s(self) -> Iterator[float]:
-        if not all(each.is_new for each in self._waited_for):
+        if not all(each.is_own for each in self._waited_for):
             yield 0.0  # what an earlier run sent may have ended long ago
         delay_s = self._poll_s
         while True:
@@ -200,64 +226,63 @@ class Rounds:
         try:
             state = await self._api.state(waiting.name)
             waiting.counts = state.request_counts
-            if state.processing_status == ENDED:
-                await self._take_in(waiting)
-            else:
+            if state.processing_status != ENDED:
                 waiting.tries = Tries(self._poll_policy, self._clock, self._chance)
+            elif state.archived_at is not None:
+                self._lose(waiting, "results that the server keeps no longer")
+            else:
+                await self._take_in(waiting, state)
         except AttemptError as failure:
             waiting.tries.meet(failure)
             if failure.status == _NOT_FOUND:
-                if not waiting.tries.are_over:
-                    return  # said once it may be a mistake, and to ask anew is to pay again
-                self._note(
-                    f"batch {waiting.name}: {failure.what}, {waiting.tries.failures} times; what"
-                    " was asked in it is asked anew, and paid for again if it was answered there"
-                )
-                lost = Failure("again", "a batch that the server does not know any more", RUN_AGAIN)
-                self._end(waiting, dict.fromkeys(waiting.hashes, lost))
+                if waiting.tries.are_over:
+                    self._lose(waiting, f"{failure.what}, {waiting.tries.failures} times")
+                # Said once it may be a mistake, and to ask anew is to pay again.
             elif waiting.tries.are_over or failure.kind not in {"retry", "slow_down"}:
-                self._give_up(waiting, failure)
+                self._forget(waiting)
+                gone_on = not_looked_at(failure, self._api.server, waiting.name)
+                for request_hash in waiting.hashes:
+                    self._follower.failed(request_hash, gone_on)
 
-    async def _take_in(self, waiting: _Waiting) -> None:
-        check_model = partial(self._follower.check_model, waiting.batch.model_asked)
+    async def _take_in(self, waiting: _Waiting, state: BatchState) -> None:
         intake = Intake(
-            self._store, waiting.batch, waiting.hashes, check_model, hide=self._api.hide
+            self._store,
+            waiting.batch,
+            waiting.hashes,
+            partial(self._follower.check_model, waiting.batch.model_asked),
+            self._follower.answered,
+            is_own=waiting.is_own,
+            hide=self._api.hide,
         )
         try:
-            async with aclosing(self._api.results(waiting.name)) as lines:
+            async with aclosing(self._api.results(state)) as lines:
                 async for line in lines:
-                    taken = intake.take(line)
-                    if taken is not None:
-                        self._follower.answered(*taken)
+                    intake.take(line)
         finally:
             result = intake.finish()
         if result.unreadable:
             # Perhaps they were damaged on the way.
             what = f"{result.unreadable} result lines that cannot be read"
-            broken = AttemptError(what, "retry")
-            waiting.tries.meet(broken)
+            waiting.tries.meet(AttemptError(what, "retry"))
             if not waiting.tries.are_over:
                 return
         for note in _notes_of(result):
             self._note(f"batch {waiting.name}: {note}")
         self._end(waiting, result.failed)
 
+    def _lose(self, waiting: _Waiting, what: str) -> None:
+        self._note(
+            f"batch {waiting.name}: {what}; what was asked in it is asked anew, and paid for again"
+            " if it was answered there"
+        )
+        gone = lost(f"a batch of which nothing can be had any more ({what})")
+        self._end(waiting, dict.fromkeys(waiting.hashes, gone))
+
     def _end(self, waiting: _Waiting, failed: Mapping[str, Failure]) -> None:
         self._store.end_batch(waiting.batch.submission, datetime.now(UTC))
         self._forget(waiting)
         for request_hash, failure in failed.items():
             self._follower.failed(request_hash, failure)
-
-    def _give_up(self, waiting: _Waiting, failure: AttemptError) -> None:
-        self._forget(waiting)
-        what = f"{failure.what} from {self._api.server}, asked about batch {waiting.name}"
-        lost = Failure(
-            "give_up",
-            what,
-            "Run again: the batch goes on at the server, and what is answered is kept.",
-        )
-        for request_hash in waiting.hashes:
-            self._follower.failed(request_hash, lost)
 
     def _forget(self, waiting: _Waiting) -> None:
         self._open.remove(waiting)
@@ -279,16 +304,3 @@ def _notes_of(taken: Taken) -> Iterator[str]:
         yield f"{taken.strangers} results of requests that were not in it: not kept"
     if taken.unreadable:
         yield f"{taken.unreadable} result lines that cannot be read: passed over"
-
-
-def _not_sent(failure: AttemptError, server: str) -> Failure:
-    what = f"{failure.what} from {server}, which was sent a batch"
-    if failure.kind == "stop_run":
-        todo = (
-            "Check ANTHROPIC_API_KEY, --judge-model, ANTHROPIC_BASE_URL and the account's limits."
-        )
-    elif failure.kind == "give_up":
-        todo = "The server refuses the batch as it stands: check model, prompt and limits."
-    else:
-        todo = "Run again: whether it was accepted all the same is looked up first."
-    return Failure("give_up", what, todo)

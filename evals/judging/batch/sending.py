@@ -25,6 +25,23 @@ _REFUSED = range(300, 500)
 _OVERLOADED = 529
 
 
+class NotAcceptedError(Exception):
+    """A batch was not accepted, as far as anybody heard. Never leaves ``evals.judging.batch``."""
+
+    def __init__(self, failure: AttemptError, submission: str, *, in_doubt: bool) -> None:
+        """State what happened.
+
+        Args:
+            failure: the last attempt.
+            submission: names the batch in the store, where it stays while that is in doubt.
+            in_doubt: whether it may have been accepted all the same.
+        """
+        super().__init__(failure)
+        self.failure = failure
+        self.submission = submission
+        self.in_doubt = in_doubt
+
+
 class Sender:
     """Sends batches, and finds those that were sent when nobody heard the answer."""
 
@@ -65,7 +82,7 @@ class Sender:
             The batch, named; several where it cannot be told which of them is ours.
 
         Raises:
-            AttemptError: it was not accepted; or nobody knows, and the next run looks for it.
+            NotAcceptedError: it was not; or nobody knows, and it is to be looked for: ``recover``.
             StoreError: it cannot be written down; nothing was sent.
         """
         at = self._now()
@@ -86,14 +103,18 @@ class Sender:
                 if _is_over(tries, failure):
                     if not in_doubt:
                         self._store.drop_batch(submission)
-                    raise
+                    raise NotAcceptedError(failure, submission, in_doubt=in_doubt) from None
                 await self._sleep(tries.wait_s)
             else:
                 self._store.name_batch(submission, state.id)
                 return (replace(begun, batch_id=state.id),)
 
-    async def recover(self, begun: OpenBatch) -> tuple[OpenBatch, ...]:
-        """Find a batch that an earlier process was sending when it ended.
+    async def recover(self, begun: OpenBatch, *, is_own: bool) -> tuple[OpenBatch, ...]:
+        """Find a batch that was being sent when the process ended, or whose sending was broken off.
+
+        Args:
+            begun: the batch.
+            is_own: whether this process sent it, and does so no more.
 
         Returns:
             The batch, named, as ``send``; none where the server has none. It is forgotten only
@@ -112,7 +133,8 @@ class Sender:
                     raise
                 await self._sleep(tries.wait_s)
             else:
-                if not found and self._now() > begun.submitted_at + _LONGEST_SENDING:
+                is_over = is_own or self._now() > begun.submitted_at + _LONGEST_SENDING
+                if not found and is_over:
                     self._store.drop_batch(begun.submission)
                 return found
 

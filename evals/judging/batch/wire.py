@@ -1,10 +1,17 @@
 """What the Batches API says, read strictly and no further than needed."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+)
 
 from evals.untrusted import for_terminal
 
@@ -60,8 +67,12 @@ class BatchState(_Part):
     """Goes into addresses, so it must not be able to change one."""
     processing_status: str
     """``in_progress``, ``canceling`` or ``ended``."""
-    created_at: datetime
+    created_at: AwareDatetime
     request_counts: RequestCounts
+    archived_at: AwareDatetime | None = None
+    """Since when its results are gone: they are kept for 29 days after ``created_at``."""
+    results_url: str | None = None
+    """None until it has ended, and once its results are gone."""
 
 
 class BatchPage(_Part):

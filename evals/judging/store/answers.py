@@ -1,7 +1,7 @@
 """Every paid answer, by the hash of its request."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -76,14 +76,28 @@ class AnswerStore(Deliveries, Batches):
         Raises:
             StoreError: it cannot be written.
         """
-        self._check_place()
-        with self._told():
+        with self._writing():
             inserted = self._db.execute(_INSERT + "DO NOTHING", _columns(answer)).rowcount
         if inserted:
             return answer
-        earlier = self.get(answer.request_hash)
-        assert earlier is not None, "answers are never deleted"
-        return earlier
+        return self._standing(answer)
+
+    def put_each(self, answers: Sequence[StoredAnswer]) -> list[StoredAnswer]:
+        """Commit many answers in one transaction, each as ``put`` does.
+
+        Returns:
+            The answer that stands for each, in their order.
+
+        Raises:
+            StoreError: they cannot be written, none of them.
+        """
+        with self._writing(), self._transaction():
+            inserted = [
+                self._db.execute(_INSERT + "DO NOTHING", _columns(answer)).rowcount
+                for answer in answers
+            ]
+        pairs = zip(answers, inserted, strict=True)
+        return [answer if is_new else self._standing(answer) for answer, is_new in pairs]
 
     def put_all(self, answers: Iterable[StoredAnswer], *, replace: bool = False) -> int:
         """Commit many answers in one transaction: all or none.
@@ -98,11 +112,15 @@ class AnswerStore(Deliveries, Batches):
         Raises:
             StoreError: they cannot be written.
         """
-        self._check_place()
         statement = _INSERT + (_OVERWRITE if replace else "DO NOTHING")
         rows = map(_columns, answers)  # one by one: an import can be of a hundred thousand
-        with self._told(), self._transaction():
+        with self._writing(), self._transaction():
             return self._db.executemany(statement, rows).rowcount
+
+    def _standing(self, answer: StoredAnswer) -> StoredAnswer:
+        earlier = self.get(answer.request_hash)
+        assert earlier is not None, "answers are never deleted"
+        return earlier
 
 
 def same_message(one: str, other: str) -> bool:

@@ -49,7 +49,7 @@ class Batches(StoreFile):
             StoreError: it cannot be written.
         """
         submission = str(uuid4())
-        with self._told(), self._transaction():
+        with self._writing(), self._transaction():
             self._db.execute(
                 "INSERT INTO batches VALUES (?, NULL, ?, ?, ?, NULL)",
                 (submission, server, model_asked, at.isoformat()),
@@ -66,7 +66,7 @@ class Batches(StoreFile):
         Raises:
             StoreError: it cannot be written.
         """
-        with self._told():
+        with self._writing():
             self._db.execute(
                 "UPDATE batches SET batch_id = ? WHERE submission = ?", (batch_id, submission)
             )
@@ -81,7 +81,7 @@ class Batches(StoreFile):
             StoreError: it cannot be written.
         """
         copy = str(uuid4())
-        with self._told(), self._transaction():
+        with self._writing(), self._transaction():
             self._db.execute(
                 "INSERT INTO batches SELECT ?, ?, server, model_asked, submitted_at, NULL"
                 " FROM batches WHERE submission = ?",
@@ -100,7 +100,7 @@ class Batches(StoreFile):
         Raises:
             StoreError: it cannot be written.
         """
-        with self._told(), self._transaction():
+        with self._writing(), self._transaction():
             self._db.execute("DELETE FROM batch_requests WHERE submission = ?", (submission,))
             self._db.execute("DELETE FROM batches WHERE submission = ?", (submission,))
 
@@ -110,7 +110,7 @@ class Batches(StoreFile):
         Raises:
             StoreError: it cannot be written.
         """
-        with self._told(), self._transaction():
+        with self._writing(), self._transaction():
             self._db.execute("DELETE FROM batch_requests WHERE submission = ?", (submission,))
             self._db.execute(
                 "UPDATE batches SET ended_at = ? WHERE submission = ?",

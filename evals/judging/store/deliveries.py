@@ -28,7 +28,7 @@ class Deliveries(StoreFile):
         Raises:
             StoreError: it cannot be written.
         """
-        with self._told():
+        with self._writing():
             self._db.execute(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?)", (run_id, case_id, row)
             )
@@ -49,7 +49,7 @@ class Deliveries(StoreFile):
         Raises:
             StoreError: it cannot be written.
         """
-        with self._told():
+        with self._writing():
             self._db.execute(
                 "INSERT OR REPLACE INTO run_states VALUES (?, ?, ?)", (run_id, name, value)
             )
@@ -68,7 +68,7 @@ class Deliveries(StoreFile):
         Raises:
             StoreError: they cannot be deleted.
         """
-        with self._told():
+        with self._writing():
             self._db.execute("DELETE FROM results WHERE run_id = ?", (run_id,))
             self._db.execute("DELETE FROM run_states WHERE run_id = ?", (run_id,))
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN})
 """Codes of a file that is there and may not be written."""
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+"""Codes of a file whose content is not what was written."""
 
 
 class Fault(NamedTuple):

@@ -14,8 +14,6 @@ SKIPPED_SHOWN = 50
 
 def provenance(info: RunInfo) -> list[tuple[str, str]]:
     """Return name and value of what produced the run (4.2), for a table."""
-    sent = numbers.counted(info.calls_sent, "call")
-    attempts = numbers.counted(info.http_attempts, "HTTP attempt")
     ran = numbers.NOTHING
     if info.ended_at is not None:
         ran = numbers.duration(info.ended_at - info.started_at)
@@ -28,7 +26,7 @@ def provenance(info: RunInfo) -> list[tuple[str, str]]:
         ("Reasoning", info.reasoning),
         ("Judge repeat", numbers.count(info.judge_repeat)),
         ("Judge mode", info.judge_mode_why),
-        ("Sent by this run", f"{sent}, {attempts}"),
+        ("Sent by this run", cost.sent_text(info)),
         ("Cost of this run", cost.cost_text(info)),
         ("Budget", cost.budget_text(info)),
         ("Calibration", reading.calibration_line(info)),
