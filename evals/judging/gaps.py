@@ -5,15 +5,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from evals.records import Unjudged
+from evals.records import Call, Provenance, Unjudged
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-"""Most values of a row: passed over first, for there are a hundred a row."""
+_WITHOUT = frozenset({str, int, float, bool, type(None), Call, Provenance})
+"""Most values of a row: passed over first, for there are a hundred a row, and no gap in them."""
 
 
 def gaps_of(value: Any) -> Iterator[Unjudged]:
     """Yield every ``Unjudged`` in a record, at any depth."""
-    if type(value) in _PLAIN:
+    if type(value) in _WITHOUT:
         return
     if isinstance(value, Unjudged):
         yield value

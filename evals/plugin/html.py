@@ -22,7 +22,7 @@ from evals.report.rows import (
     filter_outcomes,
     header_cells,
 )
-from evals.report.shown import shown_rows_html
+from evals.report.shown import SHOWN_ROWS, shown_rows_html
 from evals.untrusted import for_terminal
 
 
@@ -74,7 +74,7 @@ class HtmlPage:
     def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
         """Come between the tests and the page, unless it is to be written after each test."""
         if isinstance(plugin, BaseReport) and not self._config.getini("generate_report_on_test"):
-            self._held = HeldRows(plugin, self._run.ended)
+            self._held = HeldRows(plugin, self._run.ended, self._all_rows_fit)
             manager.unregister(plugin)
             manager.register(QuietPage(plugin, lambda: self._run.started, self._tell_unwritable))
 
@@ -130,6 +130,9 @@ class HtmlPage:
         if self._run.info is not None and self._run.summary is not None:
             page = headline_html(self._run.info, self._run.summary)
             prefix.append(self._with_links(page))
+
+    def _all_rows_fit(self) -> bool:
+        return 0 < self._run.items <= SHOWN_ROWS
 
     def _tell_unwritable(self, error: OSError) -> None:
         path = Path(self._config.option.htmlpath)

@@ -1,10 +1,12 @@
-"""Between pytest and pytest-html's table: tests' reports are held back until the run's end.
+"""Between pytest and pytest-html's table: which tests it hears of, and when.
 
-Only then is it known which rows a large run should show, and a row that is not shown costs nothing:
-no HTML, no JSON, no place in pytest-html's memory. The reports themselves are kept by pytest's
-terminal reporter anyway.
+Of a large run only at its end: no earlier is it known which rows it should show, and a row that is
+not shown costs nothing: no HTML, no JSON, no place in pytest-html's memory. The reports themselves
+are kept by pytest's terminal reporter anyway. Of a run that is shown whole, as the tests end, while
+the run waits for its next answers anyway.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -64,20 +66,28 @@ class QuietPage:
 class HeldRows:
     """The reports of the tests that have ended, by test."""
 
-    def __init__(self, page: BaseReport, rows: Mapping[str, Ended]) -> None:
+    def __init__(
+        self, page: BaseReport, rows: Mapping[str, Ended], all_fit: Callable[[], bool]
+    ) -> None:
         """Start without any.
 
         Args:
-            page: pytest-html's, which is told of the rows to draw in the end.
+            page: pytest-html's, which is told of the rows to draw.
             rows: node id -> what is kept of it, of every test that came to a row.
+            all_fit: tells, once tests end, whether every one of the run is drawn.
         """
         self._page = page
         self._rows = rows
+        self._all_fit = all_fit
         self._by_test: dict[str, list[pytest.TestReport]] = {}
+        self._told: Counter[str] = Counter()
+        """How many of a test's reports the page was told."""
 
     def hold(self, report: pytest.TestReport) -> None:
-        """Keep the report of one phase of a test."""
+        """Keep the report of one phase of a test; draw the test, if that can be known now."""
         self._by_test.setdefault(report.nodeid, []).append(report)
+        if report.when == "teardown" and self._all_fit():
+            self._tell(report.nodeid)
 
     def draw(self, data: Any) -> ShownRows:
         """Tell the page of the rows that it draws, and count the others; return the choice.
@@ -112,8 +122,9 @@ class HeldRows:
         return phases == _EVALUATED and not any(hasattr(one, "wasxfail") for one in reports)
 
     def _tell(self, node_id: str) -> None:
-        for report in self._by_test[node_id]:
+        for report in self._by_test[node_id][self._told[node_id] :]:
             self._page.pytest_runtest_logreport(report)
+            self._told[node_id] += 1
 
     def _count(self, node_id: str, outcomes: dict[str, dict[str, Any]]) -> None:
         outcomes["passed"]["value"] += 1

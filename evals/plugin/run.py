@@ -30,6 +30,7 @@ from evals.plugin.preflight import Shares, stop_without_answers
 from evals.premise.row import ConclusionRow
 from evals.report.cases import write_cases
 from evals.report.queue_file import write_queue
+from evals.report.templates import load_templates
 from evals.report.windows import write_windows
 from evals.runs.bought import bought_fields
 from evals.runs.calibration import CalibrationState, after_run
@@ -81,6 +82,8 @@ class EvalRun:
         """What kept the run from its end, or its pages from being written, and no test can say."""
         self.on_undelivered: Callable[[EvalError], None] = lambda _: None
         """Told, on the listener's thread, that xdist's workers will hear nothing more."""
+        self.items = 0
+        """Tests of the run, others than ours too; 0 before it is started."""
         self.info: RunInfo | None = None
         self.summary: RunSummary | None = None
         self._selected: tuple[str, ...] = ()
@@ -125,6 +128,7 @@ class EvalRun:
         """
         assert self._judge is not None
         self._judge.wait_opened()
+        self.items = len(node_ids)
         self._selected = tuple(filter(self.catalog.knows, node_ids))
         self._for_workers = for_workers
         if for_workers or self.config.judge_mode != "recorded":
@@ -141,7 +145,7 @@ class EvalRun:
         self.catalog.let_go()  # the judge has them in its process
         self._running = True
         # Now, while this process waits for rows; in the main thread a Ctrl-C could fall into it.
-        threading.Thread(target=load_statistics, name="load-statistics", daemon=True).start()
+        threading.Thread(target=_load_for_the_end, name="load-for-the-end", daemon=True).start()
 
     def wait_for(self, node_id: str) -> Judged:
         """Wait for what an item's case came to; see ``JudgeProcess.delivered``."""
@@ -362,3 +366,8 @@ class EvalRun:
             gate_expressions=self.config.gates,
             gates=() if self.summary is None else check_gates(self.gates, self.summary),
         )
+
+
+def _load_for_the_end() -> None:
+    load_statistics()
+    load_templates()

@@ -114,12 +114,17 @@ class StoredRows(Sequence[RowT_co], Generic[RowT_co]):
         """Return one row, or the rows of a slice."""
         if isinstance(at, slice):
             return StoredRows(self._index, self._places[at])
-        (row,) = self._index.read([self._places[at]])
-        return cast("RowT_co", row)
+        (row,) = self.at([at])
+        return row
 
     def of(self, shape: type[RowT]) -> "StoredRows[RowT]":
         """Return those of one shape; no other is read for it."""
         return StoredRows(self._index, self._index.places_of(shape, self._places))
+
+    def at(self, places: Iterable[int]) -> list[RowT_co]:
+        """Return the rows at these places, from 0, in their order."""
+        found = self._index.read(self._places[place] for place in places)
+        return cast("list[RowT_co]", list(found))
 
     @property
     def window_ids(self) -> list[str]:
@@ -136,16 +141,19 @@ def rows_of(shape: type[RowT], rows: Sequence[Row]) -> Sequence[RowT]:
 
 def rows_by_window(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
     """Yield each window's id and its rows, by their first row; only these are in memory."""
-    ids = (
-        rows.window_ids
-        if isinstance(rows, StoredRows)
-        else [row.provenance.window_id for row in rows]
-    )
+    if not isinstance(rows, StoredRows):
+        for window_id, places in _places_by(row.provenance.window_id for row in rows).items():
+            yield window_id, [rows[place] for place in places]
+        return
+    for window_id, places in _places_by(rows.window_ids).items():
+        yield window_id, rows.at(places)
+
+
+def _places_by(window_ids: Iterable[str]) -> dict[str, "array[int]"]:
     places: dict[str, array[int]] = {}
-    for place, window_id in enumerate(ids):
+    for place, window_id in enumerate(window_ids):
         places.setdefault(window_id, array("Q")).append(place)
-    for window_id, own in places.items():
-        yield window_id, [rows[place] for place in own]
+    return places
 
 
 class StoredWindows(Mapping[str, Window]):

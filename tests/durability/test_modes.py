@@ -50,6 +50,7 @@ def test_what_a_run_writes_is_its_users_alone(
     pytests_own = (
         *(f"--junitxml={made / 'junit.xml'}", "-o", f"cache_dir={made / 'cache'}"),
         *(f"--log-file={made / 'log'}", "--log-file-level=DEBUG"),
+        "--nf",  # or this run would put nothing into the cache
     )
     arguments = (PREMISE, "--traces", trace, "--max-in-flight", "8", *pytests_own, *workers)
     process, run_dir = evaluations.start(*arguments, api=messages_api)

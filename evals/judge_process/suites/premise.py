@@ -5,11 +5,10 @@ from evals.judge_process.inputs import Inputs
 from evals.judge_process.suites.suite import CasesByTest, Suite
 from evals.premise.case import premise_cases
 from evals.premise.render import load_premise_prompts
-from evals.premise.row import ConclusionRow
 
 
 def _cases(inputs: Inputs) -> CasesByTest:
     return {"test_conclusion": premise_cases(inputs.windows, load_premise_prompts())}
 
 
-SUITE = Suite(PREMISE, _cases, ConclusionRow, recorded=True)
+SUITE = Suite(PREMISE, _cases, recorded=True)

@@ -5,11 +5,10 @@ from evals.judge_process.inputs import Inputs
 from evals.judge_process.suites.suite import CasesByTest, Suite
 from evals.set_level.case import set_level_cases
 from evals.set_level.render import load_set_level_prompts
-from evals.set_level.row import SetLevelRow
 
 
 def _cases(inputs: Inputs) -> CasesByTest:
     return {"test_batch": set_level_cases(inputs.windows, load_set_level_prompts())}
 
 
-SUITE = Suite(SET_LEVEL, _cases, SetLevelRow, recorded=True)
+SUITE = Suite(SET_LEVEL, _cases, recorded=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from evals.judge_process.inputs import Inputs
-from evals.judging.case import Case, Row
+from evals.judging.case import Case
 
 CasesByTest = Mapping[str, tuple[Case, ...]]
 """Test function name -> its cases."""
@@ -17,6 +17,5 @@ class Suite:
     path: str
     """From the checkout's root: ``evals/premise/test_premise.py``."""
     cases: Callable[[Inputs], CasesByTest]
-    row_type: type[Row]
     recorded: bool
     """Whether its rows go into the run record (the gallery's go into the calibration stamp)."""
