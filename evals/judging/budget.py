@@ -34,8 +34,8 @@ from evals.errors import BudgetError
 from evals.judging.amount import LEAST, NOTHING, ONE_CALL, Amount, excess_of
 from evals.judging.booking import Booking
 from evals.judging.estimates import Estimate, Estimates, Size, size_of
-from evals.judging.ledger import Ledger, Spending
-from evals.judging.lines import Lines
+from evals.judging.ledger import Ledger, Spending, tokens_of
+from evals.judging.line import Line
 from evals.judging.message import ApiMessage
 from evals.judging.needs import Needs
 from evals.judging.prices import PriceTable
@@ -113,7 +113,7 @@ class Budget:
         self._limits = limits
         self._ledger = Ledger(prices, in_batch=in_batch)
         self._estimates = Estimates(prices, in_batch=in_batch)
-        self._lines = Lines(3)
+        self._line = Line()
         self._open: set[Admission] = set()
         self._held = NOTHING
         self._begun: set[Booking] = set()
@@ -142,11 +142,13 @@ class Budget:
     @property
     def waiting(self) -> int:
         """Calls and cases that wait for others to end."""
-        return self._lines.waiting
+        return self._line.waiting
 
-    @property
     def takes_cases(self) -> bool:
-        """Whether the next case need not wait: for room, or to be refused."""
+        """Tell whether the next case need not wait: for room, or to be refused.
+
+        Where there is room by now for the case that uses what is left, all of it is set aside.
+        """
         single = self._single
         return self._refused is not None or single is None or self._claim(single)
 
@@ -156,7 +158,7 @@ class Budget:
 
         Where the budget has run out there is none to wait for, and each of its calls is refused.
         """
-        booking = await self._lines.stand(_NEW_CASES, partial(self.begin, needs), self.end)
+        booking = await self._line.stand(lambda: _NEW_CASES, partial(self.begin, needs), self.end)
         try:
             yield booking
         finally:
@@ -164,7 +166,7 @@ class Budget:
 
     def begin(self, needs: Needs) -> Booking | None:
         """Return room for a case, to be given back by ``end``; None where it has to wait."""
-        if not self.takes_cases:
+        if not self.takes_cases():
             return None
         booking = Booking.of(needs, self._estimates, self._with_margin)
         if self._refused is None and not self._claim(booking):
@@ -179,7 +181,7 @@ class Budget:
             self._begun.remove(booking)
             self._booked = self._booked.minus(booking.amount) if self._begun else NOTHING
             self._spoken_for -= booking.now.keys()
-        self._lines.let_in()
+        self._line.let_in()
 
     @asynccontextmanager
     async def admit(
@@ -194,17 +196,16 @@ class Budget:
         Raises:
             BudgetError: it has run out; nothing was sent.
         """
-        rank = _OF_BEGUN_CASES if _is_of_begun(bookings) else _OF_OTHERS
         take = partial(self.enter, request, bookings)
-        admission = await self._lines.stand(rank, take, self.leave)
+        admission = await self._line.stand(partial(_rank_of, bookings), take, self.leave)
         try:
             yield admission
         finally:
             admission.close()
 
     def stir(self) -> None:
-        """Look again whether somebody can be let in: a case that has begun asks what waits."""
-        self._lines.let_in()
+        """Look again who can be let in: what a case that has begun asks goes first."""
+        self._line.let_in()
 
     def enter(self, request: JudgeRequest, bookings: Sequence[Booking] = ()) -> Admission | None:
         """Return a place, or None where others are in the way.
@@ -251,7 +252,7 @@ class Budget:
         self._open.discard(admission)
         if not self._open:
             self._held = NOTHING  # or roundings would gather
-        self._lines.let_in()
+        self._line.let_in()
 
     def count_call(self, admission: Admission) -> None:
         """Count a call, once: see ``Admission.sent``."""
@@ -282,6 +283,12 @@ class Budget:
         tokens = self._ledger.buy(message, held, is_own=is_own)
         if admission is not None and tokens is not None:
             self._estimates.learn(admission.size, tokens)
+
+    def learn(self, request: JudgeRequest, message: ApiMessage) -> None:
+        """Let an answer that is there already show what others like it will take."""
+        tokens = tokens_of(message)
+        if self.is_limited and tokens is not None:
+            self._estimates.learn(size_of(request), tokens)
 
     @property
     def _ran_out(self) -> str | None:
@@ -339,6 +346,10 @@ class Budget:
             "Nothing more is sent; what was answered is kept. Run again with a larger budget:"
             " --plan says what the rest needs.",
         )
+
+
+def _rank_of(bookings: Sequence[Booking]) -> int:
+    return _OF_BEGUN_CASES if _is_of_begun(bookings) else _OF_OTHERS
 
 
 def _is_of_begun(bookings: Sequence[Booking]) -> bool:

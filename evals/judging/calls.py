@@ -83,27 +83,24 @@ class LiveCalls:
         return self._limiter.in_flight
 
     @property
-    def limit(self) -> int:
-        """HTTP attempts allowed at once now: fewer than ``max_in_flight`` after an overload."""
-        return self._limiter.limit
-
-    @property
-    def hold_s(self) -> float:
-        """Seconds until the next attempt may begin: the server asked to wait; 0: now."""
-        return self._limiter.hold_s
-
-    @property
     def pace(self) -> Pace:
         """What the server lets the run do now; may be read from any thread."""
         return self._limiter.pace
 
-    async def call(self, request: JudgeRequest, may_send: Callable[[], None]) -> Sent:
+    async def call(
+        self,
+        request: JudgeRequest,
+        may_send: Callable[[], None],
+        cut_off: Callable[[], None] = lambda: None,
+    ) -> Sent:
         """Send ``request`` until it is answered.
 
         Args:
             request: what to send; its guard has been checked.
             may_send: called before every attempt, when its place is free and nothing but sending is
                 left, so that what it counts is sent; what it raises ends the call.
+            cut_off: called where the call is cancelled while an attempt is under way: the server
+                may answer it all the same, and bill it.
 
         Raises:
             CallTimeoutError: no attempt was answered, and the last one hit the deadline.
@@ -114,6 +111,10 @@ class LiveCalls:
         tries = Tries(self._policy, self._clock, self._chance)
         try:
             text, message = await self._until_answered(request, tries, may_send)
+        except asyncio.CancelledError:
+            if tries.under_way:
+                cut_off()
+            raise
         except AttemptError as failure:
             error = self._given_up(request, failure, tries.made)
         else:
@@ -158,6 +159,7 @@ class LiveCalls:
             tries.made += 1
             self.attempts += 1
             self.calls += tries.made == 1
+            tries.under_way = True
             try:
                 reply = await self._send(request)
                 self._hear(number, reply.headers)
@@ -167,8 +169,10 @@ class LiveCalls:
             except AttemptError as error:
                 failure = error
             else:
+                tries.under_way = False
                 self._succeed(number, message)
                 return reply.text, message
+            tries.under_way = False
             self._hear(number, failure.headers)
             self._follow(request, failure)
             tries.meet(failure)

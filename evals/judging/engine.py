@@ -44,7 +44,7 @@ class EngineCounts:
     """What a run has cost so far."""
 
     calls: int
-    """Requests that went live, each once; twice where its first answer was lost with a batch."""
+    """Requests that went live, each once; once more for each answer that was lost in a batch."""
     attempts: int
     """HTTP attempts made for them."""
     retries: int
@@ -237,6 +237,8 @@ class JudgeEngine:
                 "Delete the file, or import the answer again.",
             ) from None
         self._check_model(request, message)
+        if request.request_hash not in self._origins:
+            self._budget.learn(request, message)
         return _Answer(message, *self._note_origin(request.request_hash, source, 0))
 
     def _note_origin(
@@ -323,7 +325,7 @@ class JudgeEngine:
             admission.sent()
 
         async with self._budget.admit(request, bookings) as admission:
-            sent = await live.call(request, may_send)
+            sent = await live.call(request, may_send, admission.give_up)
             admission.settle(sent.message)
         self._check_model(request, sent.message)
         answer = StoredAnswer(

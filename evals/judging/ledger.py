@@ -46,6 +46,8 @@ class Ledger:
         self._taken_up = 0
         self._uncounted = 0
         self._unheard = 0
+        self._paid_usd = 0.0
+        """Of the answers whose price is known."""
         self._unpriced: str | None = None
 
     def count_call(self) -> None:
@@ -73,23 +75,18 @@ class Ledger:
         """
         self._answers += 1
         self._taken_up += not is_own
-        usage = message.usage
-        if usage is None:
+        tokens = tokens_of(message)
+        if tokens is None:
             self._uncounted += 1
             self.used = self.used.plus(set_aside)
             return None
-        tokens = TokenCounts(
-            usage.input_tokens,
-            usage.cache_read_input_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-            usage.output_tokens,
-        )
         self._tokens = self._tokens.plus(tokens)
         cost_usd = None
         if self.prices is not None:
             cost_usd = self.prices.cost_usd(message.model, tokens, in_batch=self.in_batch)
         if cost_usd is None:
             self._unpriced = message.model
+        self._paid_usd += cost_usd or 0.0
         self.used = self.used.plus(Amount(0, tokens.all, cost_usd or 0.0))
         return tokens
 
@@ -118,8 +115,26 @@ class Ledger:
             return f"no price for {for_terminal(self._unpriced)} in pyproject.toml"
         if self.in_batch and under_way:  # as where the run ends before its batches do
             return f"{under_way} calls are in batches that go on, and will be billed"
-        if self._unheard:
-            return f"{self._unheard} calls were sent in batches, not answered, and may be billed"
         if self._uncounted:
             return f"{self._uncounted} answers without a token count"
+        return self._unheard_why if self._unheard else None
+
+    @property
+    def _unheard_why(self) -> str:
+        if self.in_batch:
+            return f"{self._unheard} calls were sent in batches, not answered, and may be billed"
+        what = f"{self._unheard} calls were cut off in flight, and may be billed"
+        return f"{what}; the {self._answers} answered cost ${self._paid_usd:.4f}"
+
+
+def tokens_of(message: ApiMessage) -> TokenCounts | None:
+    """Return what an answer took; None where it does not say."""
+    usage = message.usage
+    if usage is None:
         return None
+    return TokenCounts(
+        usage.input_tokens,
+        usage.cache_read_input_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+        usage.output_tokens,
+    )

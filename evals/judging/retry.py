@@ -88,6 +88,8 @@ class Tries:
         self._wait_s = 0.0
         self.made = 0
         """Attempts made, of whatever outcome."""
+        self.under_way = False
+        """Whether an attempt was begun of which nothing is known yet."""
 
     @property
     def wait_s(self) -> float:

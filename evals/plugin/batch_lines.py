@@ -1,9 +1,12 @@
 """What a user of a batch run should hear of it at the end."""
 
+from evals.config import JudgeMode
 from evals.judging.batch.status import RoundStatus
 from evals.report.numbers import counted
+from evals.report.terminal_text import wrapped
 
 _SHOWN = 20
+_WIDTH = 80
 
 
 def batch_lines(status: RoundStatus | None) -> list[str]:
@@ -28,3 +31,24 @@ def batch_lines(status: RoundStatus | None) -> list[str]:
             " again."
         )
     return lines
+
+
+def under_way_lines(requests: int, mode: JudgeMode, *, plan: bool) -> list[str]:
+    """Return what is to be known of batches that earlier runs have left at the server.
+
+    Args:
+        requests: in such batches, by the run's store.
+        mode: of this run.
+        plan: whether it is planned only.
+    """
+    takes_them_up = mode == "batch" and not plan
+    if not requests or takes_them_up or mode == "recorded":
+        return []
+    are = "1 request of an earlier run is" if requests == 1 else f"{requests:,} requests are"
+    text = (
+        f"batches: {are} in Message Batches that go on at the server."
+        " --judge batch takes them up, and pays no more for them;"
+    )
+    if mode == "batch":
+        return wrapped(f"{text} the plan counts those among its calls.", _WIDTH)
+    return wrapped(f"{text} any other run pays again for those that it asks too.", _WIDTH)

@@ -210,6 +210,10 @@ class Controller:
             self._stop(stop)
         except EvalError as error:
             self._stop(StopRunError(int(pytest.ExitCode.USAGE_ERROR), str(error)))
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            for line in self.run.under_way_lines:
+                terminal.write_line(line)
 
     def _start_for_workers(self, node_ids: Sequence[str]) -> None:
         self._start(node_ids, for_workers=True)

@@ -24,6 +24,7 @@ from evals.judging.prices import load_prices
 from evals.judging.request import JudgeSettings
 from evals.judging.store import AnswerStore
 from evals.metrics import load_statistics
+from evals.plugin.batch_lines import under_way_lines
 from evals.plugin.delivery import ABORTED, result_text
 from evals.plugin.plan import plan_lines, plan_of
 from evals.plugin.preflight import Shares, stop_without_answers
@@ -84,6 +85,8 @@ class EvalRun:
         """Told, on the listener's thread, that xdist's workers will hear nothing more."""
         self.items = 0
         """Tests of the run, others than ours too; 0 before it is started."""
+        self.under_way = 0
+        """Requests that earlier runs have in Message Batches as this one starts, or is planned."""
         self.info: RunInfo | None = None
         self.summary: RunSummary | None = None
         self._selected: tuple[str, ...] = ()
@@ -113,7 +116,16 @@ class EvalRun:
         """
         cases = [case for node_id in node_ids if (case := self.catalog.case(node_id))]
         prices = load_prices()
-        return plan_lines(plan_of(self.config, cases, self._context, prices), self.config, prices)
+        lines = plan_lines(plan_of(self.config, cases, self._context, prices), self.config, prices)
+        if self.config.store_path.exists():
+            with closing(AnswerStore(self.config.store_path)) as store:
+                self.under_way = store.requests_under_way()
+        return [*lines, *self.under_way_lines]
+
+    @property
+    def under_way_lines(self) -> list[str]:
+        """What is to be known before it starts of batches that earlier runs have left."""
+        return under_way_lines(self.under_way, self.config.judge_mode, plan=self.config.plan)
 
     def start(self, node_ids: Sequence[str], *, for_workers: bool) -> None:
         """Evaluate the selected items.
@@ -134,6 +146,7 @@ class EvalRun:
         if for_workers or self.config.judge_mode != "recorded":
             self._deliveries = AnswerStore(self.config.store_path)
             self._deliveries.begin_run(self.config.run_id)
+            self.under_way = self._deliveries.requests_under_way()
         if self.config.judge_mode == "recorded":
             self._judge.submit(self._selected)
             self._judge.wait_all()

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -19,7 +20,7 @@ from evals.judging.budget import Budget
 from evals.judging.case import FollowUp, Row, RunContext
 from evals.judging.engine import EngineCounts
 from evals.judging.isolation import Guard
-from evals.judging.prices import PriceTable
+from evals.judging.prices import ModelPrices, PriceTable
 from evals.judging.recordings import Recordings
 from evals.judging.request import JudgeSettings
 from evals.judging.response import Judge
@@ -38,6 +39,13 @@ FIRST, SECOND = "premise.pass_1", "premise.pass_2"
 """What the two steps of a case are for."""
 POLICY = RetryPolicy(
     max_attempts=3, attempt_timeout_s=20.0, first_wait_s=0.001, longest_pause_s=0.001
+)
+PRICES = PriceTable(
+    as_of=date(2026, 11, 30),
+    batch_factor=0.5,
+    models={
+        MODEL: ModelPrices(input=2000.0, output=10_000.0, cache_read=200.0, cache_write=2500.0)
+    },
 )
 
 

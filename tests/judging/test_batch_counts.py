@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 
 from evals.judging.batch.engine import BatchEngine
 from evals.judging.engine import EngineCounts
-from evals.judging.prices import ModelPrices, PriceTable
 from tests.judging.batch_runs import (
     CONTEXT,
+    PRICES,
     Looked,
     TwoSteps,
     batch_engine,
@@ -21,16 +20,8 @@ from tests.judging.batch_runs import (
     judged,
     two_steps,
 )
-from tests.judging.helpers import MODEL
 from tests.messages_api.fixtures import MessagesApi
 
-PRICES = PriceTable(
-    as_of=date(2026, 11, 30),
-    batch_factor=0.5,
-    models={
-        MODEL: ModelPrices(input=2000.0, output=10_000.0, cache_read=200.0, cache_write=2500.0)
-    },
-)
 NEVER = 10**6
 
 

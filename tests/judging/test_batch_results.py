@@ -10,6 +10,7 @@ from evals.judging.isolation import ForbiddenText, Guard
 from tests.judging.batch_runs import (
     KEY,
     POLICY,
+    PRICES,
     Looked,
     TwoSteps,
     judge,
@@ -101,29 +102,39 @@ def test_an_answer_that_says_the_key_back_is_not_kept(
 ) -> None:
     messages_api.reset_batches("answers_key:1-1")
     looked = Looked()
-    found = judge(store, messages_api, two_steps(2), looked)
+    found = judge(store, messages_api, two_steps(2), looked, prices=PRICES)
     assert found.reasons == ["exhausted"]
     [detail] = found.details
     assert "says the API key back" in detail
     assert all(KEY not in message for message in stored(store).values())
     assert len(stored(store)) == 2
     assert messages_api.batch_counts()["requests"] == 3
+    assert looked.counts.calls == 3
+    assert "may be billed" in str(looked.counts.spending.cost_unknown_why)
 
 
-@pytest.mark.parametrize("kind", ["api_error", "expired", "missing", "no_message"])
+@pytest.mark.parametrize(
+    ("kind", "is_billed"),
+    [("api_error", False), ("expired", False), ("missing", True), ("no_message", True)],
+)
 def test_what_may_pass_is_asked_again_in_the_next_round(
-    kind: str, store: Path, messages_api: MessagesApi
+    kind: str,
+    is_billed: bool,  # noqa: FBT001  a column of the table
+    store: Path,
+    messages_api: MessagesApi,
 ) -> None:
+    """What may be billed each time is a call each time, and then the cost is unknown."""
     messages_api.reset_batches(f"{kind}:3-4")
     looked = Looked()
-    found = judge(store, messages_api, two_steps(10), looked)
+    found = judge(store, messages_api, two_steps(10), looked, prices=PRICES)
     assert found.reasons == []
     counts = messages_api.batch_counts()
     assert counts["distinct"] == 20
     assert counts["requests"] == 22
     assert found.rounds == 3
-    assert looked.counts.calls == 20
-    assert looked.counts.retries == 2
+    assert (looked.counts.calls, looked.counts.retries) == ((22, 0) if is_billed else (20, 2))
+    why = str(looked.counts.spending.cost_unknown_why)
+    assert why.startswith("2 calls were sent in batches") == is_billed
     assert [note for note in looked.status.notes if "2 unanswered" in note]
     attempts = sorted(call.attempts for row in found.rows for call in row.calls)
     assert attempts == [1] * 18 + [2] * 2

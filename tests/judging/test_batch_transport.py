@@ -1,6 +1,7 @@
 """Broken exchanges with the Batches API lose nothing, and send no request twice."""
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -97,6 +98,20 @@ def test_a_server_that_never_accepts_is_given_up_and_looked_at_first_next_time(
     counts = messages_api.batch_counts()
     assert counts["exchanges"]["list"] == 1
     assert counts["requests"] == counts["distinct"] == 10
+
+
+def test_a_batch_that_reached_no_server_was_not_sent_and_leaves_nothing_in_doubt(
+    store: Path,
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nobody = MessagesApi(closed.getsockname()[1])
+    looked = Looked()
+    found = judge(store, nobody, two_steps(5), looked)
+    assert found.reasons == ["exhausted"] * 5
+    assert "the server takes no batch now" in min(found.details)
+    assert open_batches(store, nobody) == 0
+    assert looked.counts.spending.cost_unknown_why is None
 
 
 @pytest.mark.parametrize("faults", [("submit.lost:1-",), ("submit.lost:1-1", "list.http_500:1-")])

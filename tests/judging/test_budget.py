@@ -373,3 +373,13 @@ def test_what_is_under_way_in_batches_makes_the_cost_unknown_until_it_has_ended(
         assert place is not None
         place.close()
     assert budget.spending.cost_usd == 0.0
+
+
+def test_answers_that_are_stored_show_what_others_like_them_will_take(tmp_path: Path) -> None:
+    first, second = requests(2)
+    assert answered(Bench(tmp_path, NO_LIMITS).ask_in_turn(first)) == 1
+    alone = Bench(tmp_path, limits(max_tokens=20))
+    assert answered(alone.ask_in_turn(second)) == 0
+    after = Bench(tmp_path, limits(max_tokens=20))
+    assert answered(after.ask_in_turn(first, second)) == 2
+    assert (alone.sent, after.sent) == (0, 1)

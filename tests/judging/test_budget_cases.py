@@ -18,6 +18,7 @@ from evals.defaults import DEFAULT_JUDGE_MODEL, SAMPLE_TRACE
 from evals.errors import JudgeError
 from evals.judging.amount import Amount
 from evals.judging.batch.walk import Walk
+from evals.judging.booking import Booking
 from evals.judging.budget import Budget
 from evals.judging.calls import LiveCalls
 from evals.judging.case import FollowUp, Row, RunContext
@@ -259,7 +260,7 @@ def test_what_is_left_is_for_one_case_at_a_time_and_it_waits_for_those_that_have
     assert whole is not None
     assert single is not None
     assert (whole.is_whole, single.is_whole) == (True, False)
-    assert not budget.takes_cases
+    assert not budget.takes_cases()
     first = budget.enter(request_for("b"), [single])
     assert first is not None
     first.sent()
@@ -270,7 +271,10 @@ def test_what_is_left_is_for_one_case_at_a_time_and_it_waits_for_those_that_have
     assert single.is_whole
 
 
-def test_a_call_that_waits_for_room_goes_once_a_case_that_has_begun_asks_it_too() -> None:
+@pytest.mark.parametrize("ahead", [(), ("ahead of it",)])
+def test_a_call_that_waits_for_room_goes_once_a_case_that_has_begun_asks_it_too(
+    ahead: Sequence[str],
+) -> None:
     async def test() -> None:
         budget = Budget(limits(max_calls=3))
         whole, single = budget.begin(needs("a")), budget.begin(needs("b"))
@@ -281,18 +285,20 @@ def test_a_call_that_waits_for_room_goes_once_a_case_that_has_begun_asks_it_too(
         place.sent()
         place.close()
         askers = [single]
-        both = request_for("both", purpose=SECOND)
 
-        async def ask() -> Amount:
-            async with budget.admit(both, askers) as admission:
+        async def ask(question: str, askers: Sequence[Booking]) -> Amount:
+            async with budget.admit(request_for(question, purpose=SECOND), askers) as admission:
                 return admission.held
 
-        waits = asyncio.create_task(ask())
+        others = [asyncio.create_task(ask(each, [single])) for each in ahead]
+        waits = asyncio.create_task(ask("both", askers))
         await asyncio.sleep(0)
-        assert budget.waiting == 1
+        assert budget.waiting == 1 + len(ahead)
         askers.append(whole)
         budget.stir()
         assert (await asyncio.wait_for(waits, 30)).calls == 1
+        budget.end(whole)
+        await asyncio.wait_for(asyncio.gather(*others), 30)
 
     asyncio.run(test())
 

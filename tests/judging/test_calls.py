@@ -140,7 +140,7 @@ def test_no_more_calls_are_sent_than_the_rate_limit_headers_leave() -> None:
         tasks = [asyncio.create_task(line.call(str(number))) for number in range(6)]
         await settle()
         assert len(line.transport.sent) == 4
-        assert 90 < line.calls.hold_s <= 100
+        assert 90 < line.calls.pace.hold_s <= 100
         await clock.pass_to(100)
         assert [(await each).attempts for each in tasks] == [1] * 6
 
@@ -282,7 +282,7 @@ def test_each_refusal_takes_a_place_and_successes_give_it_back() -> None:
         limits = []
         for number in range(20):
             await line.call(str(number))
-            limits.append(line.calls.limit)
+            limits.append(line.calls.pace.limit)
         assert limits == [5] * 4 + [6] * 6 + [7] * 7 + [8] * 3
 
     run(test())
@@ -331,3 +331,21 @@ def test_closing_closes_the_transport() -> None:
     line = Line(ANSWER)
     run(line.calls.aclose())
     assert line.transport.closed
+
+
+def test_a_call_that_is_cut_off_in_flight_says_so_and_one_that_waits_does_not() -> None:
+    async def cut_off_after(line: Line, begun: int) -> int:
+        told: list[str] = []
+        call = asyncio.create_task(
+            line.calls.call(REQUEST, lambda: None, lambda: told.append("cut off"))
+        )
+        await settle()
+        assert len(line.transport.sent) == begun
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        return len(told)
+
+    assert run(cut_off_after(Line(hang), 1)) == 1
+    assert run(cut_off_after(Line(failure("retry"), hang), 2)) == 1
+    assert run(cut_off_after(Line(failure("retry"), ANSWER, clock=HeldClock()), 1)) == 0

@@ -153,5 +153,5 @@ def test_a_large_quota_lets_everything_through_at_once(messages_api: MessagesApi
     messages_api.reset(latency_s=0.05, quota={"requests": 1000, "period_s": 60.0})
     policy = RetryPolicy(max_attempts=1, attempt_timeout_s=20)
     calls = calls_of(messages_api, 200, policy, at_once=32)
-    assert (calls.attempts, calls.hold_s) == (200, 0)
+    assert (calls.attempts, calls.pace.hold_s) == (200, 0)
     assert messages_api.counts()["max_in_flight"] == 32

@@ -154,7 +154,7 @@ def test_calls_that_fail_while_others_are_answered_are_given_up_too() -> None:
             (lucky,) = await line.judge("lucky")
             assert isinstance(lucky, Sent)
         assert all("at the last of 8 attempts" in str(each) for each in await unlucky)
-        assert line.calls.limit == 16
+        assert line.calls.pace.limit == 16
 
     run(test())
 
@@ -220,7 +220,7 @@ def test_a_server_that_goes_away_and_comes_back_is_waited_for_off_the_wire() -> 
         tried = asyncio.Event()
 
         def may_send() -> None:
-            attempts.append(calls.limit)
+            attempts.append(calls.pace.limit)
             if len(attempts) == 20:
                 tried.set()
 

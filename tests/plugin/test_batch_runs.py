@@ -195,6 +195,8 @@ def test_a_run_that_is_told_to_end_while_it_waits_says_what_goes_on(
     with closing(AnswerStore(evaluations.store)) as store:
         assert [each.batch_id for each in store.open_batches(messages_api.url)] == ["msgbatch_0001"]
     assert "5 calls are in batches that go on" in ended.info["cost_unknown_why"]
+    planned = evaluations.run(*arguments[:3], "--judge", "live", "--plan", api=messages_api)
+    assert "5 requests are in Message Batches that go on" in " ".join(planned.output.split())
     messages_api.reset_batches(forget=False)
     rest = evaluations.run(*arguments, api=messages_api)
     assert rest.code == 0

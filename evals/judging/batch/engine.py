@@ -218,7 +218,7 @@ class BatchEngine(JudgeEngine):
         if not self._budget.is_limited:
             return ()
         if id(case) not in self._bookings:
-            if not self._budget.takes_cases:
+            if not self._budget.takes_cases():
                 return None
             booking = self._budget.begin(needs_of(case, lacking, settings))
             if booking is None:

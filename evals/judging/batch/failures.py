@@ -37,7 +37,8 @@ class Failure:
     todo: str
     """For the reader, where it is not asked again."""
     may_be_billed: bool = False
-    """Whether the server took it, as far as anybody can tell, and may answer it all the same."""
+    """Whether the server took it, as far as anybody can tell, and may have answered it, or may yet:
+    so nobody knows what it costs."""
 
 
 def of_result(line: ResultLine, hide: Callable[[str], str]) -> Failure:
@@ -61,6 +62,11 @@ def of_result(line: ResultLine, hide: Callable[[str], str]) -> Failure:
 
 def lost(what: str) -> Failure:
     """Return the failure of requests whose results nobody can get any more."""
+    return Failure("again", what, RUN_AGAIN, may_be_billed=True)
+
+
+def unusable(what: str) -> Failure:
+    """Return the failure of a request whose result is lacking, or an answer that cannot be read."""
     return Failure("again", what, RUN_AGAIN, may_be_billed=True)
 
 

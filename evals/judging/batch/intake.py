@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from evals.judging.batch.failures import RUN_AGAIN, Failure, of_result
+from evals.judging.batch.failures import Failure, of_result, unusable
 from evals.judging.batch.wire import NotOfTheApiError, ResultLine, Succeeded, read
 from evals.judging.message import ApiMessage, NotAMessageError, parse_message
 from evals.judging.store import AnswerStore, OpenBatch, StoredAnswer, same_message
@@ -104,7 +104,7 @@ class Intake:
         """
         self._flush()
         answered = frozenset(self._answered)
-        missing = Failure("again", "no result in a batch that has ended", RUN_AGAIN)
+        missing = unusable("no result in a batch that has ended")
         failed = dict.fromkeys(self._asked - answered, missing)
         failed |= {each: why for each, why in self._failed.items() if each in failed}
         return Taken(
@@ -125,14 +125,13 @@ class Intake:
             return
         if self._hide(text) != text:
             # It would be kept in the store, in rows and on pages.
-            what = "an answer that says the API key back"
-            self._failed.setdefault(request_hash, Failure("give_up", what, _CHECK_SERVER))
+            self._failed.setdefault(request_hash, _says_key())
             return
         try:
             message = parse_message(text)
         except NotAMessageError as error:
             what = f"an answer that is no Message ({error})"
-            self._failed.setdefault(request_hash, Failure("again", what, RUN_AGAIN))
+            self._failed.setdefault(request_hash, unusable(what))
             return
         try:
             self._check_model(request_hash, message)
@@ -168,6 +167,11 @@ class Intake:
                 stands.message, each.answer.message
             )
             self._heard(request_hash, each.message, "known" if is_known else self._bought)
+
+
+def _says_key() -> Failure:
+    what = "an answer that says the API key back"
+    return Failure("give_up", what, _CHECK_SERVER, may_be_billed=True)
 
 
 class _Pending(NamedTuple):

@@ -99,7 +99,7 @@ class Sender:
                 in_doubt = False
                 state = await self._api.create(batch)
             except AttemptError as failure:
-                in_doubt = in_doubt or not _was_refused(failure)
+                in_doubt = in_doubt or not _was_not_taken(failure)
                 if _is_over(tries, failure):
                     if not in_doubt:
                         self._store.drop_batch(submission)
@@ -162,9 +162,10 @@ class Sender:
         return (replace(begun, batch_id=ids[0]), *others)
 
 
-def _was_refused(failure: AttemptError) -> bool:
-    """Tell whether the server said that it did not take the batch."""
-    return failure.status == _OVERLOADED or failure.status in _REFUSED
+def _was_not_taken(failure: AttemptError) -> bool:
+    """Tell whether the server said that it did not take the batch, or was never reached."""
+    refused = failure.status == _OVERLOADED or failure.status in _REFUSED
+    return refused or failure.unreachable
 
 
 def _is_over(tries: Tries, failure: AttemptError) -> bool:

@@ -80,7 +80,6 @@ class BatchPage(_Part):
 
     data: tuple[BatchState, ...]
     has_more: bool
-    last_id: str | None
 
 
 class Succeeded(_Part):

@@ -136,6 +136,18 @@ class Batches(StoreFile):
             for row in rows
         )
 
+    def requests_under_way(self) -> int:
+        """Return how many requests are in batches that have not ended, at whatever server.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._told():
+            row = self._db.execute(
+                "SELECT count(DISTINCT request_hash) FROM batch_requests"
+            ).fetchone()
+        return int(row[0])
+
     def hashes_in_batch(self, submission: str) -> tuple[str, ...]:
         """Return what is asked in a batch that has not ended, sorted.
 
