@@ -39,7 +39,7 @@ class RunConfig(Record):
     judge_mode: JudgeMode
     judge_mode_why: str
     """One sentence for header, summary and report."""
-    judge_model: str = Field(min_length=1)
+    judge_model: str = Field(min_length=1, description="the id of a model")
     reasoning: ReasoningMode
     judge_repeat: int = Field(ge=0)
     max_in_flight: int = Field(ge=1, le=1000)

@@ -28,9 +28,9 @@ from evals.judging.request import JudgeSettings
 from evals.policy import DEFAULT_POLICY
 from evals.runs.summary import summarize
 from tests.messages_api.fixtures import MessagesApi
+from tests.plugin.runs import KEY
 
 ALL = (PREMISE, SET_LEVEL, COVERAGE)
-KEY = "sk-ant-test-key-that-must-not-leak"
 _PATIENCE_S = 120
 
 

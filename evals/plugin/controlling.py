@@ -40,7 +40,7 @@ def install_controller(
         EvalError: an option is wrong, or a prompt or the gallery cannot be read.
     """
     suites = suites_at(suite_paths)
-    run_config = config_from(config, None)
+    run_config = config_from(config)
     run = _run(run_config, Catalog(run_config, suites))
     controller = Controller(run, config, signals)
     if any(suite.recorded for suite in suites) and not run_config.plan:

@@ -17,6 +17,7 @@ from evals.report.links import moved_to
 from evals.report.page import headline_html
 from evals.report.rows import (
     REPORT_PAGE,
+    RowCells,
     cells_of,
     empty_cells,
     filter_outcomes,
@@ -36,6 +37,7 @@ class HtmlPage:
         self._data: Any = None
         self._held: HeldRows | None = None
         self._above_table = ""
+        self._has_every_row = True
 
     @classmethod
     def install(cls, config: pytest.Config, run: EvalRun) -> None:
@@ -50,17 +52,19 @@ class HtmlPage:
                 "both, or neither",
                 "Drop the option, or add -p no:html for a run without report.html.",
             )
+        named_by = "--html"
         if option.htmlpath is None:
+            named_by = "--reports-dir"
             option.htmlpath = str(run.config.run_dir / REPORT_PAGE)
             option.self_contained_html = True
         try:  # pytest-html makes the folder too, and says nothing useful where it cannot
             make_private(Path(option.htmlpath).parent)
         except OSError as error:
             raise ConfigError(
-                "--reports-dir",
+                named_by,
                 for_terminal(str(error)),
                 "a folder that can be written",
-                "Choose another place for the reports.",
+                "Choose another place for the report.",
             ) from error
         config.pluginmanager.register(cls(config, run))
 
@@ -76,7 +80,7 @@ class HtmlPage:
         if isinstance(plugin, BaseReport) and not self._config.getini("generate_report_on_test"):
             self._held = HeldRows(plugin, self._run.ended, self._all_rows_fit)
             manager.unregister(plugin)
-            manager.register(QuietPage(plugin, lambda: self._run.started, self._tell_unwritable))
+            manager.register(QuietPage(plugin, self._is_wanted, self._tell_unwritable))
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Name the page, and give every recorded outcome its own filter."""
@@ -110,7 +114,7 @@ class HtmlPage:
         is_shown = report.when == "call" or not report.passed
         own = empty_cells()
         if ended is not None and is_shown:
-            own = cells_of(self._run.ended_row(report.nodeid))
+            own = self._cells_of(report.nodeid)
         if ended is not None and report.when == "call":
             self._data.outcomes[ended.outcome]["value"] += 1
         cells[:] = [*(self._with_links(str(cell)) for cell in own), result, test_id, duration]
@@ -130,6 +134,17 @@ class HtmlPage:
         if self._run.info is not None and self._run.summary is not None:
             page = headline_html(self._run.info, self._run.summary)
             prefix.append(self._with_links(page))
+
+    def _cells_of(self, node_id: str) -> RowCells:
+        try:
+            return cells_of(self._run.ended_row(node_id))
+        except RunError as error:  # the record was removed, or cut off, under the run
+            self._run.untold = self._run.untold or error
+            self._has_every_row = False
+            return empty_cells()
+
+    def _is_wanted(self) -> bool:
+        return self._run.started and self._has_every_row
 
     def _all_rows_fit(self) -> bool:
         return 0 < self._run.items <= SHOWN_ROWS

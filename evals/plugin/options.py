@@ -94,6 +94,12 @@ def _add_judge_options(group: pytest.OptionGroup) -> None:
         metavar="N",
         help="repeat index: another number asks everything afresh",
     )
+    _add_call_options(group)
+    _add_budget_options(group)
+    _add_answer_options(group)
+
+
+def _add_call_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--max-in-flight",
         dest="eval_max_in_flight",
@@ -118,7 +124,9 @@ def _add_judge_options(group: pytest.OptionGroup) -> None:
         metavar="N",
         help="failed attempts a call may take; 429, 529 and outages are not counted (default: 8)",
     )
-    _add_budget_options(group)
+
+
+def _add_answer_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--batch-poll-s",
         dest="eval_batch_poll_s",

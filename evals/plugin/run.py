@@ -185,7 +185,6 @@ class EvalRun:
         if gist is None or self._judge is None or node_id in self.ended:
             return
         row_json, place = self._judge.row_json(node_id), None
-        self._judge.forget(node_id)
         suite = self.catalog.suite(node_id)
         if not suite.recorded:
             self._specimens[node_id] = SpecimenRow.model_validate_json(row_json, strict=True)
@@ -193,6 +192,7 @@ class EvalRun:
             instrument = gist.judged.instrument
             place = self._writer.add_row_json(row_json, instrument, gist.window_id)
             self._served.update(gist.models_served)
+        self._judge.forget(node_id)
         self.ended[node_id] = Ended(gist.judged.outcome, place)
         self._lacking.add(gist, lacks=bool(gist.gaps))
         for gap in gist.gaps:

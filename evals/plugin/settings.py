@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from evals.config import (
+    JudgeMode,
     RunConfig,
     api_key_in_environment,
     check_api_key,
@@ -26,48 +27,68 @@ from evals.runs.provenance import new_run_id
 from evals.untrusted import for_terminal
 
 
-def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
+def config_from(config: pytest.Config) -> RunConfig:
     """Return the validated run configuration.
 
     Args:
         config: pytest's, after parsing.
-        run_id: the controller's, on an xdist worker; None elsewhere.
 
     Raises:
         ConfigError: an option is out of range, or two contradict each other.
     """
     option = config.option
     key = api_key_in_environment()
-    has_key = key is not None
-    if option.eval_plan and option.eval_judge in {"live", "batch"}:
-        has_key = True  # none is needed: nothing is sent
+    # A plan needs none: nothing is sent.
+    has_key = key is not None or (option.eval_plan and option.eval_judge in {"live", "batch"})
     mode, why = resolve_judge_mode(option.eval_judge, has_key=has_key)
     if mode != "recorded" and key is not None:
         check_api_key(key)
-    if option.eval_export is not None and option.eval_plan:
+    _check_export(config, mode)
+    if not option.eval_recordings.is_dir():
+        raise ConfigError(
+            "--recordings", str(option.eval_recordings), "a folder", "Name a folder, or drop it."
+        )
+    try:
+        run_config = RunConfig(
+            judge_mode=mode, judge_mode_why=why, api_key=key, **_values_of(config, mode)
+        )
+    except ValidationError as error:
+        raise option_error(error) from error
+    _check_priced(run_config)
+    return run_config
+
+
+def _check_export(config: pytest.Config, mode: JudgeMode) -> None:
+    option = config.option
+    if option.eval_export is None:
+        return
+    if option.eval_plan:
         raise ConfigError(
             "--plan", "--export-requests beside it", "one of them", "Drop the other one."
         )
-    if option.eval_export is not None and mode != "recorded":
+    if mode != "recorded":
         raise ConfigError(
             "--export-requests",
             "a live run",
             "a run that makes no calls",
             "Add --judge recorded (and --judge-model with the model that will answer).",
         )
-    if not option.eval_recordings.is_dir():
-        raise ConfigError(
-            "--recordings", str(option.eval_recordings), "a folder", "Name a folder, or drop it."
-        )
-    default_model = RECORDED_JUDGE_MODEL if mode == "recorded" else DEFAULT_JUDGE_MODEL
-    values: dict[str, Any] = {
+
+
+def _values_of(config: pytest.Config, mode: JudgeMode) -> dict[str, Any]:
+    """Return the fields of ``RunConfig`` that options and the environment give as they are."""
+    option = config.option
+    model, run_id = option.eval_judge_model, option.eval_run_id
+    if model is None:
+        model = RECORDED_JUDGE_MODEL if mode == "recorded" else DEFAULT_JUDGE_MODEL
+    if run_id is None:
+        run_id = new_run_id(datetime.now(UTC))
+    return {
         "trace_paths": tuple(option.eval_traces or (_sample(config),)),
         "trace_format": option.eval_trace_format,
         "skip_bad_records": option.eval_skip_bad,
         "dataset_shape": option.eval_dataset_shape,
-        "judge_mode": mode,
-        "judge_mode_why": why,
-        "judge_model": option.eval_judge_model or default_model,
+        "judge_model": model,
         "reasoning": option.eval_reasoning,
         "judge_repeat": option.eval_repeat,
         "max_in_flight": option.eval_max_in_flight,
@@ -81,10 +102,9 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         },
         "plan": option.eval_plan,
         "base_url": base_url_in_environment(),
-        "api_key": key,
         "store_path": option.eval_store,
         "recordings_dir": option.eval_recordings,
-        "run_id": run_id or option.eval_run_id or new_run_id(datetime.now(UTC)),
+        "run_id": run_id,
         "reports_dir": option.eval_reports_dir,
         "allow_unjudged": option.eval_allow_unjudged,
         "gates": (*config.getini(GATES_INI), *option.eval_gates),
@@ -94,12 +114,6 @@ def config_from(config: pytest.Config, run_id: str | None) -> RunConfig:
         "export_dir": option.eval_export,
         "gallery_path": option.eval_gallery,
     }
-    try:
-        run_config = RunConfig(**values)
-    except ValidationError as error:
-        raise option_error(error) from error
-    _check_priced(run_config)
-    return run_config
 
 
 def _check_priced(config: RunConfig) -> None:

@@ -20,9 +20,9 @@ import pytest
 
 from evals.errors import WrongModelError
 from tests.faults.conftest import CALLS, CONCLUSIONS, FIRST_CALLS, judged
-from tests.in_process import KEY, JudgedTrace, judge_trace
+from tests.in_process import JudgedTrace, judge_trace
 from tests.messages_api.fixtures import MessagesApi
-from tests.plugin.runs import Evaluations
+from tests.plugin.runs import KEY, Evaluations
 
 Rows = Mapping[str, Mapping[str, Any]]
 

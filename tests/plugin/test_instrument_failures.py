@@ -61,7 +61,7 @@ def test_a_policy_that_is_none_is_refused(
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     monkeypatch.setattr(pytestconfig.option, "eval_coverage_policy", [setting])
     with pytest.raises(ConfigError) as caught:
-        config_from(pytestconfig, None)
+        config_from(pytestconfig)
     assert said in " ".join(str(caught.value).split())
 
 

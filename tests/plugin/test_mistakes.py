@@ -12,6 +12,7 @@ PREMISE = "evals/premise"
     ("arguments", "said"),
     [
         (["--reports-dir", "/dev/null/reports"], "--reports-dir"),
+        (["--html", "/dev/null/page.html"], "--html: found"),
         (["--recordings", "/nonexistent"], "--recordings"),
         (["--store", "/dev/null/store.sqlite"], "/dev/null/store.sqlite"),
         (["--rootdir", "/"], "--rootdir"),
@@ -93,4 +94,28 @@ def test_a_wrong_model_is_one_message_and_the_end(
     assert "WrongModelError" in run.output
     assert "Traceback" not in run.output
     assert run.output.count("ERROR at setup") <= 2
+    assert run.info["complete"] is False
+
+
+RECORD_IS_REMOVED = """
+from pathlib import Path
+
+def pytest_runtest_teardown(item):
+    for path in Path(item.config.option.eval_reports_dir).glob("*/rows.jsonl"):
+        path.unlink()
+"""
+
+
+def test_a_record_that_is_removed_under_the_run_is_one_message_and_no_page(
+    evaluations: Evaluations, make_trace: MakeTrace, messages_api: MessagesApi
+) -> None:
+    (evaluations.folder / "removes.py").write_text(RECORD_IS_REMOVED, encoding="utf-8")
+    arguments = (PREMISE, "--traces", str(make_trace(1, 3)), "-p", "removes")
+    run = evaluations.run(*arguments, api=messages_api)
+    assert run.code == 1, run.output
+    assert run.output.count("RunError: ") == 1
+    assert "wanted a file of the run record" in " ".join(run.output.split())
+    assert "Traceback" not in run.output
+    assert "INTERNALERROR" not in run.output
+    assert not (run.run_dir / "report.html").exists()
     assert run.info["complete"] is False

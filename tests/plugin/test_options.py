@@ -33,6 +33,9 @@ def config(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> pyte
         ("max_cost", float("nan"), "--max-cost: found nan; wanted a finite number of 0 or more."),
         ("allow_unjudged", 2.0, "--allow-unjudged: found 2.0; wanted a number from 0 to 1."),
         ("run_id", "../x", "--run-id: found '../x'; wanted 1 to 81 letters, digits, dots"),
+        # As where a script's variable is not set: no other name or model stands in for it.
+        ("run_id", "", "--run-id: found ''; wanted 1 to 81 letters"),
+        ("judge_model", "", "--judge-model: found ''; wanted the id of a model."),
         ("coverage_policy", ["minor_weight=x"], "minor_weight: found 'x'; wanted a number from 0"),
         ("coverage_policy", ["diverse_topics=0"], "found '0'; wanted a whole number of 1 or more."),
         ("coverage_policy", ["x=1"], "--coverage-policy: found 'x=1'; wanted NAME=NUMBER with one"),
@@ -47,13 +50,16 @@ def test_a_value_out_of_range_is_told_with_its_range(
 ) -> None:
     monkeypatch.setattr(config.option, f"eval_{option}", value)
     with pytest.raises(ConfigError) as caught:
-        config_from(config, None)
+        config_from(config)
     assert said in str(caught.value)
     assert "Correct the" in caught.value.todo
 
 
-def test_options_as_they_are_by_default_are_in_range(config: pytest.Config) -> None:
-    assert config_from(config, "run-1").run_dir == Path(config.option.eval_reports_dir, "run-1")
+def test_options_as_they_are_by_default_are_in_range(
+    config: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config.option, "eval_run_id", "run-1")
+    assert config_from(config).run_dir == Path(config.option.eval_reports_dir, "run-1")
 
 
 @pytest.mark.parametrize(

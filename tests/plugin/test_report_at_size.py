@@ -75,13 +75,13 @@ class Large:
         (folder / "small_table.py").write_text(SMALL_TABLE, encoding="utf-8")
 
     def run(self, *arguments: str) -> Finished:
+        self._api.reset()  # the tests between two runs have had it do otherwise
         own = ("--traces", self._trace, "-p", "small_table")
         return self._evaluations.run(PREMISE, *own, *arguments, api=self._api)
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory, messages_api_process: MessagesApi) -> Large:
-    messages_api_process.reset()
     return Large(tmp_path_factory.mktemp("large"), messages_api_process)
 
 
