@@ -347,7 +347,8 @@ def test_threads_that_write_and_draw_at_once_leave_the_screen_clean(bench: Bench
     ended = threading.Event()
 
     def draw() -> None:
-        while not ended.is_set():
+        # With a pause, or the lock might never be the writer's, until the pipe is full.
+        while not ended.wait(0.0001):
             bench.output.show(PROGRESS)
 
     thread = threading.Thread(target=draw)
@@ -355,7 +356,7 @@ def test_threads_that_write_and_draw_at_once_leave_the_screen_clean(bench: Bench
     plain = Emulator()
     for text in pieces(random.Random(1)):
         plain.feed(text.replace("\n", "\r\n").encode())
-        bench.pipe.stream.write(text)
+        bench.write(text)
     ended.set()
     thread.join()
     bench.output.pause()
