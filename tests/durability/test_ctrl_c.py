@@ -79,7 +79,9 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     assert_nothing_left(process)
 
     output = signalled.output
-    assert signalled.code == 2, output
+    # The last of many can come when all is written and Python itself is closing.
+    ends = {2, -number} if send is to_all_again_and_again else {2}
+    assert signalled.code in ends, output
     assert "Traceback" not in output
     assert "INTERNALERROR" not in output
     assert "incomplete" in output.lower()
