@@ -87,10 +87,10 @@ def test_a_run_that_is_told_to_end_ends_soon_and_goes_on_where_it_was(
     assert "incomplete" in output.lower()
     assert signalled.info["complete"] is False
     assert signalled.info["ended_at"] is not None
-    # Eight answers that nobody hears: the server may bill them.
+    # Answers that nobody hears: the server may bill them.
     assert signalled.info["cost_usd"] is None
     if send is not to_all_again_and_again:  # there the judge may have been killed
-        assert "8 calls were cut off in flight" in signalled.info["cost_unknown_why"]
+        assert "calls were cut off in flight" in signalled.info["cost_unknown_why"]
     assert "incomplete" in (run_dir / "report.html").read_text(encoding="utf-8").lower()
     ended = load_run(run_dir)
     assert 0 < len(ended.rows) < 60
